@@ -110,9 +110,6 @@ const change = (
 const ofMerchant = (right: Right, personal?: readonly string[]): Rules =>
   change(right, { merchant: IN_REQUEST, ...(personal && { personal }) })
 
-/** What the owner of an RPC has kept of an act. */
-const FIND_ACT = read(undefined, ['admin'])
-
 /** The rows of one service, by the names of its RPCs. */
 function rowsOf<S extends DescService & { readonly method: Readonly<Record<string, unknown>> }>(
   service: S,
@@ -299,20 +296,25 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     listAuditEntries: read(undefined, ['admin']),
     verifyAudit: read(undefined, ['admin']),
   }),
-  ...rowsOf(MerchantActs, { findAct: FIND_ACT }),
-  ...rowsOf(PaymentActs, { findAct: FIND_ACT }),
-  ...rowsOf(SupportActs, { findAct: FIND_ACT }),
-  ...rowsOf(AttachmentActs, { findAct: FIND_ACT }),
-  ...rowsOf(NotifierActs, { findAct: FIND_ACT }),
-  ...rowsOf(BalanceActs, { findAct: FIND_ACT }),
-  ...rowsOf(BackofficeActs, { findAct: FIND_ACT }),
   ...rowsOf(SearchService, {
     search: { ...read({ from: 'principal' }), personal: ['text'], revealsTo: isSearchForPerson },
   }),
 ]
 
+/** The services that know what an act of the operator has changed, one per role. */
+export const ACT_SERVICES = [
+  MerchantActs,
+  PaymentActs,
+  SupportActs,
+  AttachmentActs,
+  NotifierActs,
+  BalanceActs,
+  BackofficeActs,
+] as const
+
 /** The RPCs by which the back office itself asks the other roles. The door serves none of them. */
-export const OWN_RPCS = [
+export const OWN_RPCS: readonly DescMethodUnary[] = [
+  ...ACT_SERVICES.map(({ method }) => method.findAct),
   PaymentReferenceService.method.findReferences,
   SupportReferenceService.method.findReferences,
   LedgerReferenceService.method.findReferences,
@@ -325,7 +327,7 @@ export const OWN_RPCS = [
   ListenerService.method.openListener,
   ListenerService.method.pullDeliveries,
   TestRequestService.method.sendTestRequest,
-] as const satisfies readonly DescMethodUnary[]
+]
 
 /** Whether the text of a search can be an e-mail, phone or account number. */
 function isSearchForPerson(request: Message): boolean {

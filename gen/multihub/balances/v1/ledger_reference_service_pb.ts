@@ -2,66 +2,16 @@
 // @generated from file multihub/balances/v1/ledger_reference_service.proto (package multihub.balances.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Reference, ReferenceQuery } from "../../common/v1/reference_pb.ts";
+import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { FindReferencesRequestSchema, FindReferencesResponseSchema } from "../../common/v1/reference_pb.ts";
 import { file_multihub_common_v1_reference } from "../../common/v1/reference_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/balances/v1/ledger_reference_service.proto.
  */
 export const file_multihub_balances_v1_ledger_reference_service: GenFile = /*@__PURE__*/
-  fileDesc("CjNtdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfcmVmZXJlbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIkoKFUZpbmRSZWZlcmVuY2VzUmVxdWVzdBIxCgVxdWVyeRgBIAEoCzIiLm11bHRpaHViLmNvbW1vbi52MS5SZWZlcmVuY2VRdWVyeSJkChZGaW5kUmVmZXJlbmNlc1Jlc3BvbnNlEjEKCnJlZmVyZW5jZXMYASADKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuUmVmZXJlbmNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKFAQoWTGVkZ2VyUmVmZXJlbmNlU2VydmljZRJrCg5GaW5kUmVmZXJlbmNlcxIrLm11bHRpaHViLmJhbGFuY2VzLnYxLkZpbmRSZWZlcmVuY2VzUmVxdWVzdBosLm11bHRpaHViLmJhbGFuY2VzLnYxLkZpbmRSZWZlcmVuY2VzUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_reference]);
-
-/**
- * FindReferencesRequest is the question.
- *
- * @generated from message multihub.balances.v1.FindReferencesRequest
- */
-export type FindReferencesRequest = Message<"multihub.balances.v1.FindReferencesRequest"> & {
-  /**
-   * query is what to find.
-   *
-   * @generated from field: multihub.common.v1.ReferenceQuery query = 1;
-   */
-  query?: ReferenceQuery | undefined;
-};
-
-/**
- * Describes the message multihub.balances.v1.FindReferencesRequest.
- * Use `create(FindReferencesRequestSchema)` to create a new message.
- */
-export const FindReferencesRequestSchema: GenMessage<FindReferencesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_reference_service, 0);
-
-/**
- * FindReferencesResponse is a page of the answer.
- *
- * @generated from message multihub.balances.v1.FindReferencesResponse
- */
-export type FindReferencesResponse = Message<"multihub.balances.v1.FindReferencesResponse"> & {
-  /**
-   * references has each thing once.
-   *
-   * @generated from field: repeated multihub.common.v1.Reference references = 1;
-   */
-  references: Reference[];
-
-  /**
-   * next_page_token is empty on the last page.
-   *
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message multihub.balances.v1.FindReferencesResponse.
- * Use `create(FindReferencesResponseSchema)` to create a new message.
- */
-export const FindReferencesResponseSchema: GenMessage<FindReferencesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_ledger_reference_service, 1);
+  fileDesc("CjNtdWx0aWh1Yi9iYWxhbmNlcy92MS9sZWRnZXJfcmVmZXJlbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxMoEBChZMZWRnZXJSZWZlcmVuY2VTZXJ2aWNlEmcKDkZpbmRSZWZlcmVuY2VzEikubXVsdGlodWIuY29tbW9uLnYxLkZpbmRSZWZlcmVuY2VzUmVxdWVzdBoqLm11bHRpaHViLmNvbW1vbi52MS5GaW5kUmVmZXJlbmNlc1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_reference]);
 
 /**
  * LedgerReferenceService answers the part of a search that this role knows. Only the back office calls it.

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/common/v1/reference.proto.
  */
 export const file_multihub_common_v1_reference: GenFile = /*@__PURE__*/
-  fileDesc("CiJtdWx0aWh1Yi9jb21tb24vdjEvcmVmZXJlbmNlLnByb3RvEhJtdWx0aWh1Yi5jb21tb24udjEicwoJUmVmZXJlbmNlEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSDQoFdGl0bGUYBCABKAkSKAoEdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiagoOUmVmZXJlbmNlUXVlcnkSDAoEdGV4dBgBIAEoCRITCgttZXJjaGFudF9pZBgCIAEoCRIOCgZyZXZlYWwYAyABKAgSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAliBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiJtdWx0aWh1Yi9jb21tb24vdjEvcmVmZXJlbmNlLnByb3RvEhJtdWx0aWh1Yi5jb21tb24udjEicwoJUmVmZXJlbmNlEgwKBGtpbmQYASABKAkSCgoCaWQYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSDQoFdGl0bGUYBCABKAkSKAoEdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiagoOUmVmZXJlbmNlUXVlcnkSDAoEdGV4dBgBIAEoCRITCgttZXJjaGFudF9pZBgCIAEoCRIOCgZyZXZlYWwYAyABKAgSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkiSgoVRmluZFJlZmVyZW5jZXNSZXF1ZXN0EjEKBXF1ZXJ5GAEgASgLMiIubXVsdGlodWIuY29tbW9uLnYxLlJlZmVyZW5jZVF1ZXJ5ImQKFkZpbmRSZWZlcmVuY2VzUmVzcG9uc2USMQoKcmVmZXJlbmNlcxgBIAMoCzIdLm11bHRpaHViLmNvbW1vbi52MS5SZWZlcmVuY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Reference names one thing that a search has found.
@@ -111,4 +111,53 @@ export type ReferenceQuery = Message<"multihub.common.v1.ReferenceQuery"> & {
  */
 export const ReferenceQuerySchema: GenMessage<ReferenceQuery> = /*@__PURE__*/
   messageDesc(file_multihub_common_v1_reference, 1);
+
+/**
+ * FindReferencesRequest is the question.
+ *
+ * @generated from message multihub.common.v1.FindReferencesRequest
+ */
+export type FindReferencesRequest = Message<"multihub.common.v1.FindReferencesRequest"> & {
+  /**
+   * query is what to find.
+   *
+   * @generated from field: multihub.common.v1.ReferenceQuery query = 1;
+   */
+  query?: ReferenceQuery | undefined;
+};
+
+/**
+ * Describes the message multihub.common.v1.FindReferencesRequest.
+ * Use `create(FindReferencesRequestSchema)` to create a new message.
+ */
+export const FindReferencesRequestSchema: GenMessage<FindReferencesRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_common_v1_reference, 2);
+
+/**
+ * FindReferencesResponse is a page of the answer.
+ *
+ * @generated from message multihub.common.v1.FindReferencesResponse
+ */
+export type FindReferencesResponse = Message<"multihub.common.v1.FindReferencesResponse"> & {
+  /**
+   * references has each thing once.
+   *
+   * @generated from field: repeated multihub.common.v1.Reference references = 1;
+   */
+  references: Reference[];
+
+  /**
+   * next_page_token is empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message multihub.common.v1.FindReferencesResponse.
+ * Use `create(FindReferencesResponseSchema)` to create a new message.
+ */
+export const FindReferencesResponseSchema: GenMessage<FindReferencesResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_common_v1_reference, 3);
 

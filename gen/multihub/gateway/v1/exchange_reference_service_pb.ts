@@ -2,66 +2,16 @@
 // @generated from file multihub/gateway/v1/exchange_reference_service.proto (package multihub.gateway.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Reference, ReferenceQuery } from "../../common/v1/reference_pb.ts";
+import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { FindReferencesRequestSchema, FindReferencesResponseSchema } from "../../common/v1/reference_pb.ts";
 import { file_multihub_common_v1_reference } from "../../common/v1/reference_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/gateway/v1/exchange_reference_service.proto.
  */
 export const file_multihub_gateway_v1_exchange_reference_service: GenFile = /*@__PURE__*/
-  fileDesc("CjRtdWx0aWh1Yi9nYXRld2F5L3YxL2V4Y2hhbmdlX3JlZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5nYXRld2F5LnYxIkoKFUZpbmRSZWZlcmVuY2VzUmVxdWVzdBIxCgVxdWVyeRgBIAEoCzIiLm11bHRpaHViLmNvbW1vbi52MS5SZWZlcmVuY2VRdWVyeSJkChZGaW5kUmVmZXJlbmNlc1Jlc3BvbnNlEjEKCnJlZmVyZW5jZXMYASADKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuUmVmZXJlbmNlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCTKFAQoYRXhjaGFuZ2VSZWZlcmVuY2VTZXJ2aWNlEmkKDkZpbmRSZWZlcmVuY2VzEioubXVsdGlodWIuZ2F0ZXdheS52MS5GaW5kUmVmZXJlbmNlc1JlcXVlc3QaKy5tdWx0aWh1Yi5nYXRld2F5LnYxLkZpbmRSZWZlcmVuY2VzUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_reference]);
-
-/**
- * FindReferencesRequest is the question.
- *
- * @generated from message multihub.gateway.v1.FindReferencesRequest
- */
-export type FindReferencesRequest = Message<"multihub.gateway.v1.FindReferencesRequest"> & {
-  /**
-   * query is what to find.
-   *
-   * @generated from field: multihub.common.v1.ReferenceQuery query = 1;
-   */
-  query?: ReferenceQuery | undefined;
-};
-
-/**
- * Describes the message multihub.gateway.v1.FindReferencesRequest.
- * Use `create(FindReferencesRequestSchema)` to create a new message.
- */
-export const FindReferencesRequestSchema: GenMessage<FindReferencesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_gateway_v1_exchange_reference_service, 0);
-
-/**
- * FindReferencesResponse is a page of the answer.
- *
- * @generated from message multihub.gateway.v1.FindReferencesResponse
- */
-export type FindReferencesResponse = Message<"multihub.gateway.v1.FindReferencesResponse"> & {
-  /**
-   * references has each thing once.
-   *
-   * @generated from field: repeated multihub.common.v1.Reference references = 1;
-   */
-  references: Reference[];
-
-  /**
-   * next_page_token is empty on the last page.
-   *
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message multihub.gateway.v1.FindReferencesResponse.
- * Use `create(FindReferencesResponseSchema)` to create a new message.
- */
-export const FindReferencesResponseSchema: GenMessage<FindReferencesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_gateway_v1_exchange_reference_service, 1);
+  fileDesc("CjRtdWx0aWh1Yi9nYXRld2F5L3YxL2V4Y2hhbmdlX3JlZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNtdWx0aWh1Yi5nYXRld2F5LnYxMoMBChhFeGNoYW5nZVJlZmVyZW5jZVNlcnZpY2USZwoORmluZFJlZmVyZW5jZXMSKS5tdWx0aWh1Yi5jb21tb24udjEuRmluZFJlZmVyZW5jZXNSZXF1ZXN0GioubXVsdGlodWIuY29tbW9uLnYxLkZpbmRSZWZlcmVuY2VzUmVzcG9uc2ViBnByb3RvMw", [file_multihub_common_v1_reference]);
 
 /**
  * ExchangeReferenceService answers the part of a search that this role knows. Only the back office calls it.

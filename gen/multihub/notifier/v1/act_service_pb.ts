@@ -2,85 +2,16 @@
 // @generated from file multihub/notifier/v1/act_service.proto (package multihub.notifier.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { FindActRequestSchema, FindActResponseSchema } from "../../common/v1/act_pb.ts";
+import { file_multihub_common_v1_act } from "../../common/v1/act_pb.ts";
 
 /**
  * Describes the file multihub/notifier/v1/act_service.proto.
  */
 export const file_multihub_notifier_v1_act_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZtdWx0aWh1Yi9ub3RpZmllci92MS9hY3Rfc2VydmljZS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEiQAoORmluZEFjdFJlcXVlc3QSEAoIYXVkaXRfaWQYASABKAkSCwoDcnBjGAIgASgJEg8KB3JlcXVlc3QYAyABKAkiQQoPRmluZEFjdFJlc3BvbnNlEg8KB2lzX2RvbmUYASABKAgSDgoGYmVmb3JlGAIgASgJEg0KBWFmdGVyGAMgASgJMmQKCkFjdFNlcnZpY2USVgoHRmluZEFjdBIkLm11bHRpaHViLm5vdGlmaWVyLnYxLkZpbmRBY3RSZXF1ZXN0GiUubXVsdGlodWIubm90aWZpZXIudjEuRmluZEFjdFJlc3BvbnNlYgZwcm90bzM");
-
-/**
- * FindActRequest names an act.
- *
- * @generated from message multihub.notifier.v1.FindActRequest
- */
-export type FindActRequest = Message<"multihub.notifier.v1.FindActRequest"> & {
-  /**
-   * audit_id is the id of the act's entry in the audit trail.
-   *
-   * @generated from field: string audit_id = 1;
-   */
-  auditId: string;
-
-  /**
-   * rpc is the RPC of the act, such as "multihub.merchants.v1.MerchantService/UpdateMerchant".
-   *
-   * @generated from field: string rpc = 2;
-   */
-  rpc: string;
-
-  /**
-   * request is the request of the act as JSON, as its entry shows it.
-   *
-   * @generated from field: string request = 3;
-   */
-  request: string;
-};
-
-/**
- * Describes the message multihub.notifier.v1.FindActRequest.
- * Use `create(FindActRequestSchema)` to create a new message.
- */
-export const FindActRequestSchema: GenMessage<FindActRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_notifier_v1_act_service, 0);
-
-/**
- * FindActResponse tells what the act has done.
- *
- * @generated from message multihub.notifier.v1.FindActResponse
- */
-export type FindActResponse = Message<"multihub.notifier.v1.FindActResponse"> & {
-  /**
-   * is_done is whether something here has the audit_id.
-   *
-   * @generated from field: bool is_done = 1;
-   */
-  isDone: boolean;
-
-  /**
-   * before has the changed fields as they were, as JSON, without secrets and personal data.
-   *
-   * @generated from field: string before = 2;
-   */
-  before: string;
-
-  /**
-   * after has them as the act left them.
-   *
-   * @generated from field: string after = 3;
-   */
-  after: string;
-};
-
-/**
- * Describes the message multihub.notifier.v1.FindActResponse.
- * Use `create(FindActResponseSchema)` to create a new message.
- */
-export const FindActResponseSchema: GenMessage<FindActResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_notifier_v1_act_service, 1);
+  fileDesc("CiZtdWx0aWh1Yi9ub3RpZmllci92MS9hY3Rfc2VydmljZS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEyYAoKQWN0U2VydmljZRJSCgdGaW5kQWN0EiIubXVsdGlodWIuY29tbW9uLnYxLkZpbmRBY3RSZXF1ZXN0GiMubXVsdGlodWIuY29tbW9uLnYxLkZpbmRBY3RSZXNwb25zZWIGcHJvdG8z", [file_multihub_common_v1_act]);
 
 /**
  * ActService lets the back office find out whether an act of its audit trail was done.

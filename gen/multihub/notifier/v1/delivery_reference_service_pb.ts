@@ -2,66 +2,16 @@
 // @generated from file multihub/notifier/v1/delivery_reference_service.proto (package multihub.notifier.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Reference, ReferenceQuery } from "../../common/v1/reference_pb.ts";
+import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { FindReferencesRequestSchema, FindReferencesResponseSchema } from "../../common/v1/reference_pb.ts";
 import { file_multihub_common_v1_reference } from "../../common/v1/reference_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/notifier/v1/delivery_reference_service.proto.
  */
 export const file_multihub_notifier_v1_delivery_reference_service: GenFile = /*@__PURE__*/
-  fileDesc("CjVtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9yZWZlcmVuY2Vfc2VydmljZS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEiSgoVRmluZFJlZmVyZW5jZXNSZXF1ZXN0EjEKBXF1ZXJ5GAEgASgLMiIubXVsdGlodWIuY29tbW9uLnYxLlJlZmVyZW5jZVF1ZXJ5ImQKFkZpbmRSZWZlcmVuY2VzUmVzcG9uc2USMQoKcmVmZXJlbmNlcxgBIAMoCzIdLm11bHRpaHViLmNvbW1vbi52MS5SZWZlcmVuY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMocBChhEZWxpdmVyeVJlZmVyZW5jZVNlcnZpY2USawoORmluZFJlZmVyZW5jZXMSKy5tdWx0aWh1Yi5ub3RpZmllci52MS5GaW5kUmVmZXJlbmNlc1JlcXVlc3QaLC5tdWx0aWh1Yi5ub3RpZmllci52MS5GaW5kUmVmZXJlbmNlc1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_reference]);
-
-/**
- * FindReferencesRequest is the question.
- *
- * @generated from message multihub.notifier.v1.FindReferencesRequest
- */
-export type FindReferencesRequest = Message<"multihub.notifier.v1.FindReferencesRequest"> & {
-  /**
-   * query is what to find.
-   *
-   * @generated from field: multihub.common.v1.ReferenceQuery query = 1;
-   */
-  query?: ReferenceQuery | undefined;
-};
-
-/**
- * Describes the message multihub.notifier.v1.FindReferencesRequest.
- * Use `create(FindReferencesRequestSchema)` to create a new message.
- */
-export const FindReferencesRequestSchema: GenMessage<FindReferencesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_notifier_v1_delivery_reference_service, 0);
-
-/**
- * FindReferencesResponse is a page of the answer.
- *
- * @generated from message multihub.notifier.v1.FindReferencesResponse
- */
-export type FindReferencesResponse = Message<"multihub.notifier.v1.FindReferencesResponse"> & {
-  /**
-   * references has each thing once.
-   *
-   * @generated from field: repeated multihub.common.v1.Reference references = 1;
-   */
-  references: Reference[];
-
-  /**
-   * next_page_token is empty on the last page.
-   *
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message multihub.notifier.v1.FindReferencesResponse.
- * Use `create(FindReferencesResponseSchema)` to create a new message.
- */
-export const FindReferencesResponseSchema: GenMessage<FindReferencesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_notifier_v1_delivery_reference_service, 1);
+  fileDesc("CjVtdWx0aWh1Yi9ub3RpZmllci92MS9kZWxpdmVyeV9yZWZlcmVuY2Vfc2VydmljZS5wcm90bxIUbXVsdGlodWIubm90aWZpZXIudjEygwEKGERlbGl2ZXJ5UmVmZXJlbmNlU2VydmljZRJnCg5GaW5kUmVmZXJlbmNlcxIpLm11bHRpaHViLmNvbW1vbi52MS5GaW5kUmVmZXJlbmNlc1JlcXVlc3QaKi5tdWx0aWh1Yi5jb21tb24udjEuRmluZFJlZmVyZW5jZXNSZXNwb25zZWIGcHJvdG8z", [file_multihub_common_v1_reference]);
 
 /**
  * DeliveryReferenceService answers the part of a search that this role knows. Only the back office calls it.

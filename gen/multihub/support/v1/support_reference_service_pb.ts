@@ -2,66 +2,16 @@
 // @generated from file multihub/support/v1/support_reference_service.proto (package multihub.support.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Reference, ReferenceQuery } from "../../common/v1/reference_pb.ts";
+import type { GenFile, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { FindReferencesRequestSchema, FindReferencesResponseSchema } from "../../common/v1/reference_pb.ts";
 import { file_multihub_common_v1_reference } from "../../common/v1/reference_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file multihub/support/v1/support_reference_service.proto.
  */
 export const file_multihub_support_v1_support_reference_service: GenFile = /*@__PURE__*/
-  fileDesc("CjNtdWx0aWh1Yi9zdXBwb3J0L3YxL3N1cHBvcnRfcmVmZXJlbmNlX3NlcnZpY2UucHJvdG8SE211bHRpaHViLnN1cHBvcnQudjEiSgoVRmluZFJlZmVyZW5jZXNSZXF1ZXN0EjEKBXF1ZXJ5GAEgASgLMiIubXVsdGlodWIuY29tbW9uLnYxLlJlZmVyZW5jZVF1ZXJ5ImQKFkZpbmRSZWZlcmVuY2VzUmVzcG9uc2USMQoKcmVmZXJlbmNlcxgBIAMoCzIdLm11bHRpaHViLmNvbW1vbi52MS5SZWZlcmVuY2USFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJMoQBChdTdXBwb3J0UmVmZXJlbmNlU2VydmljZRJpCg5GaW5kUmVmZXJlbmNlcxIqLm11bHRpaHViLnN1cHBvcnQudjEuRmluZFJlZmVyZW5jZXNSZXF1ZXN0GisubXVsdGlodWIuc3VwcG9ydC52MS5GaW5kUmVmZXJlbmNlc1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_reference]);
-
-/**
- * FindReferencesRequest is the question.
- *
- * @generated from message multihub.support.v1.FindReferencesRequest
- */
-export type FindReferencesRequest = Message<"multihub.support.v1.FindReferencesRequest"> & {
-  /**
-   * query is what to find.
-   *
-   * @generated from field: multihub.common.v1.ReferenceQuery query = 1;
-   */
-  query?: ReferenceQuery | undefined;
-};
-
-/**
- * Describes the message multihub.support.v1.FindReferencesRequest.
- * Use `create(FindReferencesRequestSchema)` to create a new message.
- */
-export const FindReferencesRequestSchema: GenMessage<FindReferencesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_support_reference_service, 0);
-
-/**
- * FindReferencesResponse is a page of the answer.
- *
- * @generated from message multihub.support.v1.FindReferencesResponse
- */
-export type FindReferencesResponse = Message<"multihub.support.v1.FindReferencesResponse"> & {
-  /**
-   * references has each thing once.
-   *
-   * @generated from field: repeated multihub.common.v1.Reference references = 1;
-   */
-  references: Reference[];
-
-  /**
-   * next_page_token is empty on the last page.
-   *
-   * @generated from field: string next_page_token = 2;
-   */
-  nextPageToken: string;
-};
-
-/**
- * Describes the message multihub.support.v1.FindReferencesResponse.
- * Use `create(FindReferencesResponseSchema)` to create a new message.
- */
-export const FindReferencesResponseSchema: GenMessage<FindReferencesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_support_v1_support_reference_service, 1);
+  fileDesc("CjNtdWx0aWh1Yi9zdXBwb3J0L3YxL3N1cHBvcnRfcmVmZXJlbmNlX3NlcnZpY2UucHJvdG8SE211bHRpaHViLnN1cHBvcnQudjEyggEKF1N1cHBvcnRSZWZlcmVuY2VTZXJ2aWNlEmcKDkZpbmRSZWZlcmVuY2VzEikubXVsdGlodWIuY29tbW9uLnYxLkZpbmRSZWZlcmVuY2VzUmVxdWVzdBoqLm11bHRpaHViLmNvbW1vbi52MS5GaW5kUmVmZXJlbmNlc1Jlc3BvbnNlYgZwcm90bzM", [file_multihub_common_v1_reference]);
 
 /**
  * SupportReferenceService answers the part of a search that this role knows. Only the back office calls it.
