@@ -4,7 +4,7 @@ import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { intent, listAll, openAuditFixture } from './audit.fixture.ts'
-import { COMPLETE_AFTER_MS } from './complete-acts.ts'
+import { COMPLETE_AFTER_MS, LAST_ASKED_AFTER_MS } from './complete-acts.ts'
 import type { AuditBatch } from './domain/audit-chain.ts'
 import { exportAuditHeads, missingAuditHeads } from './store/audit-heads.ts'
 import { AUDIT, type AuditLog } from './store/audit-log.ts'
@@ -114,6 +114,9 @@ describe('an act whose process was lost', () => {
     // Both follow the audit trail, and the act is completed once.
     await Promise.all([audit.completeActs(), other.completeActs()])
     expect(await listAll(audit)).toMatchObject([{ outcome: 'done' }, { outcome, ...kept }])
+    // Now the owner is asked for the last time, and the sweep after it need not read the act again.
+    fixture.advance(LAST_ASKED_AFTER_MS)
+    await other.completeActs()
     await other.completeActs()
     expect(await fixture.log.getCompleted()).toBeGreaterThan(0n)
     await other.end(lost, { outcome: 'refused', error_code: 6004 })
@@ -139,6 +142,49 @@ test('an act whose owner cannot be asked stays open, also for processes that sta
   const other = await fixture.open()
   await other.completeActs()
   expect((await listAll(other)).map(({ outcome }) => outcome)).toEqual(['done', 'done'])
+})
+
+// O4: an owner that was paused can do an act after it was asked about it.
+test('an act that its owner has only later becomes done, also when another process asks', async () => {
+  let kept: { readonly before: string; readonly after: string } | undefined
+  await using fixture = await openAuditFixture(async () => kept)
+  const { audit } = fixture
+  await audit.begin(intent())
+  fixture.advance(10_000 + COMPLETE_AFTER_MS)
+  await audit.completeActs()
+  expect(await listAll(audit)).toMatchObject([{ outcome: 'unknown' }])
+  kept = { before: '{}', after: '{"n":1}' }
+  const other = await fixture.open()
+  fixture.advance(LAST_ASKED_AFTER_MS)
+  await other.completeActs()
+  await audit.completeActs()
+  expect(await listAll(audit)).toMatchObject([{ outcome: 'done', ...kept }])
+  expect(await audit.verify()).toEqual({ entries: 1n, problems: [] })
+})
+
+test('many acts are asked about a few at a time, and an owner that is away delays no other', async () => {
+  let [under_way, most, asked_away] = [0, 0, 0]
+  await using fixture = await openAuditFixture(async ({ rpc }) => {
+    if (rpc.startsWith('multihub.payments.')) {
+      asked_away += 1
+      throw new Unavailable('the owner does not answer')
+    }
+    under_way += 1
+    most = Math.max(most, under_way)
+    await new Promise((resolve) => setImmediate(resolve))
+    under_way -= 1
+    return { before: '{}', after: '{}' }
+  })
+  const { audit } = fixture
+  const rpcs = ['multihub.payments.v1.PaymentService/RetryEffect', intent().rpc]
+  await Promise.all(Array.from({ length: 100 }, (_, n) => audit.begin(intent({ rpc: rpcs[n % 2] ?? '' }))))
+  fixture.advance(10_000 + COMPLETE_AFTER_MS)
+  await audit.completeActs()
+  const outcomes = (await listAll(audit, { page_size: 100 })).map(({ outcome }) => outcome)
+  expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(50)
+  expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(50)
+  expect(most).toBeLessThanOrEqual(8)
+  expect(asked_away).toBeLessThanOrEqual(8)
 })
 
 test.each([

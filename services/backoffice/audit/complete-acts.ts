@@ -9,6 +9,15 @@ import type { AuditLog } from './store/audit-log.ts'
 /** How long after its deadline an act without an outcome is completed (O4): its process may still write the outcome. */
 export const COMPLETE_AFTER_MS = 60_000
 
+/**
+ * How long after its deadline the owner of an act that it did not have is asked for the last time: an owner that was paused can still
+ * act meanwhile.
+ */
+export const LAST_ASKED_AFTER_MS = 600_000
+
+/** Acts that are asked about at once. More would make each other wait until they time out. */
+const ASKED_AT_A_TIME = 8
+
 const SWEEP_MS = 10_000
 const BATCHES_PER_READ = 64
 
@@ -41,13 +50,16 @@ interface CompleteDeps {
 interface OpenAct {
   readonly intent: IntentRecord
   readonly seq: bigint
-  /** Whether its process has written that it does not know the outcome, such as after a time-out of the owner. */
+  /** Whether the audit trail says that nobody knows the outcome, such as after a time-out of the owner. */
   readonly is_unknown: boolean
+  /** Whether the owner did not have it when it was asked. */
+  readonly was_asked: boolean
 }
 
 /**
- * Completes the acts whose process was lost before it wrote an outcome: as done when the owner has the act, else as unknown. An
- * act whose process wrote that it does not know becomes done too when the owner has it. Every process follows the whole audit trail; that a record is unique keeps them from completing an act twice.
+ * Completes the acts whose process was lost before it wrote an outcome, and those whose process wrote that it does not know: as done
+ * when the owner has the act, else as unknown. The owner is asked twice: an act that it did not have becomes done when it has it by
+ * the second time. Every process follows the whole audit trail; that a record is unique keeps them from completing an act twice.
  * `sweep` does it once; it is repeated every 10 s.
  */
 export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) {
@@ -63,10 +75,10 @@ export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) 
         for (const record of records) {
           const { kind, audit_id } = record
           const act = open.get(audit_id)
-          if (kind === 'intent') open.set(audit_id, { intent: record, seq, is_unknown: false })
-          else if (kind === 'outcome' && record.outcome === 'unknown' && act)
-            open.set(audit_id, { ...act, is_unknown: true })
-          else open.delete(audit_id)
+          if (kind === 'intent')
+            open.set(audit_id, { intent: record, seq, is_unknown: false, was_asked: false })
+          else if (record.outcome !== 'unknown') open.delete(audit_id)
+          else if (act !== undefined) open.set(audit_id, { ...act, is_unknown: true })
         }
         from = seq
       }
@@ -75,32 +87,49 @@ export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) 
     }
   }
 
-  async function complete({ intent, is_unknown }: OpenAct): Promise<void> {
-    const { audit_id } = intent
-    const kept = await findAct(intent)
+  async function complete(act: OpenAct, is_last: boolean): Promise<void> {
+    const { audit_id, rpc } = act.intent
+    const kept = await findAct(act.intent)
     const outcome = kept === undefined ? 'unknown' : 'done'
-    if (kept !== undefined || !is_unknown) {
+    if (kept !== undefined || !act.is_unknown) {
       await append({ kind: 'completion', audit_id, outcome, ...kept })
       completed_total.increment({ outcome })
       processLog.warn(
-        { kind: intent.rpc, event: outcome },
+        { kind: rpc, event: outcome },
         'an act of the audit trail had no outcome and was completed',
       )
     }
-    open.delete(audit_id)
+    if (kept !== undefined || is_last) open.delete(audit_id)
+    else open.set(audit_id, { ...act, is_unknown: true, was_asked: true })
+  }
+
+  /** Completes the acts that are due. An owner that gives no answer is not asked again in this sweep. */
+  async function completeDue(): Promise<void> {
+    const now = now_ms()
+    const isPast = ({ intent }: OpenAct, ms: number): boolean => intent.deadline.getTime() + ms <= now
+    const due = [...open.values()].filter((act) =>
+      isPast(act, act.was_asked ? LAST_ASKED_AFTER_MS : COMPLETE_AFTER_MS),
+    )
+    const away = new Set<string>()
+    let failures = 0
+    const completeOne = async (act: OpenAct): Promise<void> => {
+      const owner = ownerOf(act.intent)
+      try {
+        if (!away.has(owner)) return await complete(act, isPast(act, LAST_ASKED_AFTER_MS))
+      } catch (error) {
+        away.add(owner)
+        processLog.warn({ error, kind: act.intent.rpc }, 'an act of the audit trail could not be completed')
+      }
+      failures += 1
+    }
+    for (let from = 0; from < due.length; from += ASKED_AT_A_TIME)
+      await Promise.all(due.slice(from, from + ASKED_AT_A_TIME).map(completeOne))
+    overdue_acts.set({}, failures)
   }
 
   async function sweep(): Promise<void> {
     const completed_to = await follow()
-    const overdue = [...open.values()].filter(
-      ({ intent }) => intent.deadline.getTime() + COMPLETE_AFTER_MS <= now_ms(),
-    )
-    const results = await Promise.allSettled(overdue.map(complete))
-    const failures = results.filter((result) => result.status === 'rejected')
-    overdue_acts.set({}, failures.length)
-    const [failure] = failures
-    if (failure !== undefined)
-      processLog.warn({ error: failure.reason }, 'acts of the audit trail could not be completed')
+    await completeDue()
     await log.setCompleted(completed_to)
   }
 
@@ -112,4 +141,9 @@ export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) 
 
 function earlier(seq: bigint, { seq: of_act }: { readonly seq: bigint }): bigint {
   return of_act <= seq ? of_act - 1n : seq
+}
+
+/** Such as `payments` of `multihub.payments.v1.PaymentService/RetryEffect`. */
+function ownerOf({ rpc }: Pick<IntentRecord, 'rpc'>): string {
+  return rpc.split('.')[1] ?? rpc
 }

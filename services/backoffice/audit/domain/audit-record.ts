@@ -47,7 +47,7 @@ export interface IntentRecord extends AuditIntent {
   readonly audit_id: string
 }
 
-/** The record of what came of an act. A `completion` was concluded by another process, and yields to an `outcome`. */
+/** The record of what came of an act. A `completion` was concluded by another process, and yields to a known `outcome`. */
 export interface OutcomeRecord extends AuditOutcome {
   readonly kind: 'outcome' | 'completion'
   readonly audit_id: string
@@ -56,9 +56,12 @@ export interface OutcomeRecord extends AuditOutcome {
 /** One append-only record of the audit trail. */
 export type AuditRecord = IntentRecord | OutcomeRecord
 
-/** The name of a record, which is unique: an act has one intent, one outcome and one completion at most. */
-export function recordId({ kind, audit_id }: Pick<AuditRecord, 'kind' | 'audit_id'>): string {
-  return `${audit_id}:${kind}`
+/** What names a record. A completion as done can follow one as unknown. */
+export type RecordName = Pick<AuditRecord, 'kind' | 'audit_id'> & Partial<Pick<OutcomeRecord, 'outcome'>>
+
+/** The name of a record, which is unique: an act has one intent, one outcome, and one completion of each kind at most. */
+export function recordId({ kind, audit_id, outcome }: RecordName): string {
+  return kind === 'completion' ? `${audit_id}:${kind}:${outcome}` : `${audit_id}:${kind}`
 }
 
 const TARGET = record<AuditTarget>({ kind: TEXT, id: TEXT })

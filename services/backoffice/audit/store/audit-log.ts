@@ -14,7 +14,7 @@ import {
   STORED_BATCH,
   signedHead,
 } from '../domain/audit-chain.ts'
-import { type AuditRecord, recordId } from '../domain/audit-record.ts'
+import { type AuditRecord, type RecordName, recordId } from '../domain/audit-record.ts'
 
 /** The stored audit trail. */
 export type AuditLog = Awaited<ReturnType<typeof openAuditLog>>
@@ -98,7 +98,7 @@ export async function openAuditLog(store: Store, signer: Signer) {
     readPosition: ({ seq }: Pick<AuditBatch, 'seq'>): Promise<AuditBatch | undefined> =>
       collection.get({ chain: CHAIN, seq }, { linearizable: true }),
     /** The record of an act of one kind. */
-    async findRecord(wanted: Pick<AuditRecord, 'kind' | 'audit_id'>): Promise<AuditRecord | undefined> {
+    async findRecord(wanted: RecordName): Promise<AuditRecord | undefined> {
       const id = recordId(wanted)
       const [found] = await collection.find('by_record_id', { equals: [CHAIN, id] }, { limit: 1 })
       return found && read(found).records.find((one) => recordId(one) === id)

@@ -5,7 +5,13 @@ import {
   type PageRequest,
 } from '#lib/patterns/paging/read-page.ts'
 import { type AuditFilter, filterKey, matchesFilter } from '../domain/audit-chain.ts'
-import type { AuditIntent, AuditOutcome, IntentRecord, OutcomeRecord } from '../domain/audit-record.ts'
+import type {
+  AuditIntent,
+  AuditOutcome,
+  IntentRecord,
+  OutcomeRecord,
+  RecordName,
+} from '../domain/audit-record.ts'
 import type { AuditLog, BatchRange, ReadBatch } from '../store/audit-log.ts'
 
 /** One act: its intent, joined with its outcome when there is one. */
@@ -118,19 +124,18 @@ async function withOutcome(log: AuditLog, { batch, intent }: FoundIntent): Promi
   const { kind: _kind, ...fields } = intent
   const { audit_id } = fields
   const reported = await findOutcome(log, { kind: 'outcome', audit_id })
+  const completed = (outcome: 'done' | 'unknown') =>
+    findOutcome(log, { kind: 'completion', audit_id, outcome })
   const is_known = reported !== undefined && reported.outcome !== 'unknown'
-  const completion = is_known ? undefined : await findOutcome(log, { kind: 'completion', audit_id })
-  const outcome = completion?.outcome === 'done' ? completion : (reported ?? completion)
+  const done = is_known ? undefined : await completed('done')
+  const outcome = done ?? reported ?? (await completed('unknown'))
   const entry = { ...fields, time: batch.time, is_damaged: !batch.is_sound }
   if (outcome === undefined) return entry
   const { outcome: name, error_code, before, after, approval_id = entry.approval_id } = outcome
   return { ...entry, outcome: name, error_code, before, after, approval_id }
 }
 
-async function findOutcome(
-  log: AuditLog,
-  wanted: Pick<OutcomeRecord, 'kind' | 'audit_id'>,
-): Promise<OutcomeRecord | undefined> {
+async function findOutcome(log: AuditLog, wanted: RecordName): Promise<OutcomeRecord | undefined> {
   const found = await log.findRecord(wanted)
   return found?.kind === 'intent' ? undefined : found
 }
