@@ -19,10 +19,11 @@ import { TRUSTED_PROXIES_SETTING } from '#lib/http/trusted-proxies.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
 import { createLog, type Log } from '#lib/telemetry/log.ts'
+import { createHeldBackRights } from './approvals/group-rights.ts'
 import { createApprovalRpc } from './approvals/rpc/approval-service.ts'
 import { startSecondPerson } from './approvals/second-person.ts'
 import { openAudit } from './audit/audit.ts'
-import { createAuditedAct, createRefusedCall } from './audit/audited-acts.ts'
+import { createActOfSignIn, createAuditedAct, createRefusedCall } from './audit/audited-acts.ts'
 import { maskMessage } from './audit/domain/mask-message.ts'
 import { createFindAct } from './audit/find-act.ts'
 import { createRefusedCalls } from './audit/refused-calls.ts'
@@ -33,6 +34,7 @@ import { type CallOwner, createCallOwner } from './door/call-owner.ts'
 import { createCallerAddresses } from './door/caller-address.ts'
 import { openFiles } from './door/file-paths.ts'
 import { createHttpServer } from './door/http-server.ts'
+import type { OperatorCall } from './door/operator-call.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
 import { createStreams, streamOf } from './door/streams.ts'
 import { createActRpc } from './rpc/act-service.ts'
@@ -101,6 +103,11 @@ function openStreams(
   })
 }
 
+/** A request as people may see it. */
+function show({ rpc, request }: Pick<OperatorCall, 'rpc' | 'request'>): string {
+  return maskMessage(rpc.method.input, request)
+}
+
 /** The back office: the door of the operator's people and programs, and of merchants' developers. */
 export const role: Role<'backoffice'> = {
   name: 'backoffice',
@@ -117,14 +124,11 @@ export const role: Role<'backoffice'> = {
     const audit = openAudit({ log: audit_log, signer, now_ms, findAct })
     const findFirst = (id: string) => (id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined)
     const getPrincipal = async (id: string) => findFirst(id) ?? (await principals.get(id))
-    const second_person = startSecondPerson({
-      approvals,
-      getPrincipal,
-      callOwner,
-      show: ({ rpc, request }) => maskMessage(rpc.method.input, request),
-    })
+    const second_person = startSecondPerson({ approvals, getPrincipal, callOwner, show })
     const refused_calls = createRefusedCalls(createRefusedCall({ audit, now_ms }))
-    const browsers = openBrowsers(context, config, stores)
+    const actOfSignIn = createActOfSignIn({ audit, findAct, now_ms })
+    const held_back = createHeldBackRights({ approvals, show })
+    const browsers = openBrowsers(context, config, stores, { actOfSignIn, held_back })
     const { authenticate, paths } = browsers
     const gateway = context.clientOf(ExchangeReadService)
     const log = createLog('backoffice')

@@ -5,8 +5,8 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import { log } from '#lib/telemetry/log.ts'
-import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
-import type { Principal } from '../domain/principal.ts'
+import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
+import { isPower, type Principal } from '../domain/principal.ts'
 import type { CallOwner } from '../door/call-owner.ts'
 import { fieldsOf, idOf } from '../door/message-fields.ts'
 import type { OperatorCall, SecondPerson } from '../door/operator-call.ts'
@@ -34,7 +34,8 @@ const SWEEP_MS = 5_000
 
 const SET_POLICY = 'multihub.backoffice.v1.ApprovalService/SetApprovalPolicy'
 const CREATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/CreatePrincipal'
-const UPDATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/UpdatePrincipal'
+/** The RPC by which a principal gets rights. */
+export const UPDATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/UpdatePrincipal'
 const ROTATE_TOKEN = 'multihub.backoffice.v1.PrincipalService/RotateToken'
 
 const DECISIONS: readonly string[] = [
@@ -43,7 +44,7 @@ const DECISIONS: readonly string[] = [
 ]
 
 /** What the second person needs. `show` is a request as people may see it. */
-interface SecondPersonDeps {
+export interface SecondPersonDeps {
   readonly approvals: Approvals
   readonly getPrincipal: (principal_id: string) => Promise<Principal | undefined>
   readonly callOwner: CallOwner
@@ -60,8 +61,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
 
   async function execute(approval: Approval): Promise<Approval> {
     if (approval.status !== 'approved') return approval
-    const rpc = OPERATOR_RPCS.find(({ method }) => nameOfRpc(method) === approval.rpc)
-    if (rpc === undefined) throw new TypeError(`${approval.rpc} is not an RPC of the operator`)
+    const rpc = rowOf(approval.rpc)
     const { input } = rpc.method
     let error_code = 0
     try {
@@ -137,6 +137,13 @@ export function startSecondPerson(deps: SecondPersonDeps) {
   return { guard, execute, sweep, stop: timer.stop }
 }
 
+/** The row of an RPC. Throws a `TypeError` for one that is not in the table. */
+export function rowOf(name: string): OperatorRpc {
+  const row = OPERATOR_RPCS.find(({ method }) => nameOfRpc(method) === name)
+  if (row === undefined) throw new TypeError(`${name} is not an RPC of the operator`)
+  return row
+}
+
 function isGuarded(rpc: string): boolean {
   return POLICY_RPCS.includes(rpc) || [SET_POLICY, CREATE_PRINCIPAL, UPDATE_PRINCIPAL].includes(rpc)
 }
@@ -152,7 +159,7 @@ function waits(approval: Approval): PublicError {
  * The approval of a call. With an operation id there is one permanently. Without one, the same request can be proposed again once
  * the proposal before it has ended.
  */
-async function findApproval(
+export async function findApproval(
   approvals: Pick<Approvals, 'get'>,
   rpc: string,
   operation_id: string,
@@ -222,11 +229,6 @@ function loosensPolicy(policies: readonly ApprovalPolicy[], request: Message): b
   const { rpc, currency, aboveMinor } = fieldsOf(request)
   const before = policies.find((policy) => policy.rpc === rpc && policy.currency === currency)
   return loosens(before, typeof aboveMinor === 'bigint' ? aboveMinor : undefined)
-}
-
-/** The rights by which a principal could be an accomplice. */
-function isPower(right: string): boolean {
-  return right === 'money' || right === 'admin'
 }
 
 function rightsIn(request: Message): readonly string[] {

@@ -1,5 +1,5 @@
 import type { Message } from '@bufbuild/protobuf'
-import { currentRequest } from '#lib/base/context.ts'
+import { currentRequest, withRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { AUDIT_HEADER, CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
@@ -7,7 +7,7 @@ import type { KeptAct } from '#lib/store/kept-acts.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
-import type { Act, OperatorCall } from '../door/operator-call.ts'
+import type { Act, ActOfSignIn, OperatorCall } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
 import type { Audit } from './audit.ts'
 import type { FindAct } from './complete-acts.ts'
@@ -25,20 +25,6 @@ interface ActDeps {
  * throws `Unavailable`.
  */
 export function createAuditedAct({ audit, findAct, now_ms }: ActDeps): Act {
-  /** What the act changed, as its owner has kept it. What is not known is left out: the act is done all the same. */
-  async function changeOf(audit_id: string, { rpc, request }: AuditIntent): Promise<Partial<KeptAct>> {
-    try {
-      const { before, after } = (await findAct({ audit_id, rpc, request })) ?? {}
-      return {
-        ...(before !== undefined && before !== '{}' && { before }),
-        ...(after !== undefined && after !== '{}' && { after }),
-      }
-    } catch (error) {
-      log.warn({ error, kind: rpc }, 'the owner of an act could not be asked what it has changed')
-      return {}
-    }
-  }
-
   return async (call, run) => {
     const intent = intentOf(call, now_ms())
     const audit_id = await audit.begin(intent)
@@ -51,10 +37,56 @@ export function createAuditedAct({ audit, findAct, now_ms }: ActDeps): Act {
     }
     const { method, changes } = call.rpc
     const change = changes
-      ? { after: maskMessage(method.output, answer), ...(await changeOf(audit_id, intent)) }
+      ? { after: maskMessage(method.output, answer), ...(await changeOf(findAct, audit_id, intent)) }
       : {}
     await audit.end(audit_id, { outcome: 'done', ...change })
     return answer
+  }
+}
+
+/** What the act changed, as its owner has kept it. What is not known is left out: the act is done all the same. */
+async function changeOf(
+  findAct: FindAct,
+  audit_id: string,
+  { rpc, request }: AuditIntent,
+): Promise<Partial<KeptAct>> {
+  try {
+    const { before, after } = (await findAct({ audit_id, rpc, request })) ?? {}
+    return {
+      ...(before !== undefined && before !== '{}' && { before }),
+      ...(after !== undefined && after !== '{}' && { after }),
+    }
+  } catch (error) {
+    log.warn({ error, kind: rpc }, 'the owner of an act could not be asked what it has changed')
+    return {}
+  }
+}
+
+/** The name of a sign-in in the place of an RPC. */
+const SIGN_IN = 'multihub.backoffice.v1.Session/SignIn'
+
+/** Surrounds each sign-in with its intent and its outcome, like the call of an RPC. */
+export function createActOfSignIn({ audit, findAct, now_ms }: ActDeps): ActOfSignIn {
+  return async ({ principal_id, name, merchant_id, method, address }, run) => {
+    const intent: AuditIntent = {
+      principal_id,
+      principal_name: name,
+      rpc: SIGN_IN,
+      merchant_id,
+      targets: [{ kind: 'principal', id: principal_id }],
+      request: JSON.stringify({ method, address }),
+      request_id: currentRequest()?.request_id ?? '',
+      deadline: new Date(now_ms() + CALL_TIMEOUT_MAX_MS),
+    }
+    const audit_id = await audit.begin(intent)
+    try {
+      const result = await withRequest({ ...currentRequest(), act: { audit_id, is_over: false } }, run)
+      await audit.end(audit_id, { outcome: 'done', ...(await changeOf(findAct, audit_id, intent)) })
+      return result
+    } catch (error) {
+      await audit.end(audit_id, outcomeOf(error))
+      throw error
+    }
   }
 }
 

@@ -21,6 +21,8 @@ export interface Principal {
   readonly expires_at?: Date
   /** Who it is at the OpenID provider, for a person who signs in there (O21). It has no tokens. */
   readonly identity?: { readonly issuer: string; readonly subject: string }
+  /** What its groups gave it at its last sign-in there; more than `rights` while some wait for a second person (O5). */
+  readonly group_rights?: readonly Right[]
   readonly status: 'active' | 'revoked'
   readonly revoke_reason?: string
   readonly tokens: readonly PrincipalToken[]
@@ -58,6 +60,21 @@ export function checkRights(given: readonly string[], is_of_merchant: boolean): 
   const wrong = given.findIndex((right) => !permitted.includes(right))
   if (wrong >= 0) throw fieldError(9000, `rights.${wrong}`, `one of ${permitted.join(', ')}`)
   return RIGHTS.filter((right) => given.includes(right))
+}
+
+/** Whether a right could make an accomplice of a principal (O5). */
+export function isPower(right: string): boolean {
+  return right === 'money' || right === 'admin'
+}
+
+/** What a person has after a sign-in: what its groups give, without powers that are held back and that it did not have before. */
+export function rightsAtSignIn(
+  before: readonly Right[],
+  group_rights: readonly Right[],
+  holds_back: boolean,
+): readonly Right[] {
+  const rights = group_rights.filter((right) => !holds_back || !isPower(right) || before.includes(right))
+  return rights.length === 0 && group_rights.length > 0 ? ['read'] : rights
 }
 
 /** The most tokens of an overlap that count beside the one in use. */

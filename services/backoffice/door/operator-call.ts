@@ -29,6 +29,15 @@ export type SecondPerson = (call: OperatorCall, send: () => Promise<Message>) =>
 /** Takes note of a call that was refused for a missing right, before its message was read. Never rejects. */
 export type RefusedCall = (rpc: OperatorRpc, principal: Principal, error: unknown) => Promise<void>
 
+/** How a session begins: with what, for whom, and from where. */
+export interface SignIn extends Pick<Principal, 'principal_id' | 'name' | 'merchant_id'> {
+  readonly method: 'token' | 'open_id' | 'device'
+  readonly address: string | undefined
+}
+
+/** Carries out a sign-in, which is an act too: what `run` changes of the principal is in its entry (O4). */
+export type ActOfSignIn = <T>(sign_in: SignIn, run: () => Promise<T>) => Promise<T>
+
 const REASON_HEADER = 'x-multihub-reason'
 const REASON_MAX = 500
 

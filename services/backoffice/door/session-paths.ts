@@ -1,19 +1,20 @@
 import { Code } from '@connectrpc/connect'
 import { bearerTokenOf } from '#lib/rpc/credentials.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
-import { log } from '#lib/telemetry/log.ts'
 import { hashToken } from '../domain/principal.ts'
 import { COOKIE_MAX_SECONDS, SESSION_PREFIX } from '../sessions/domain/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { ReadHeader, Site } from '../sessions/site.ts'
 import type { AuthenticatePrincipal } from './authenticate.ts'
 import { type HttpPath, readFields, sendJson } from './http-paths.ts'
+import type { ActOfSignIn } from './operator-call.ts'
 import { createRates } from './rates.ts'
 
 interface SessionPathsDeps {
   readonly sessions: Sessions
   readonly site: Site
   readonly authenticate: AuthenticatePrincipal
+  readonly actOfSignIn: ActOfSignIn
   /** Whether people can sign in by OpenID Connect. */
   readonly has_oidc: boolean
 }
@@ -25,6 +26,7 @@ export function createSessionPaths({
   sessions,
   site,
   authenticate,
+  actOfSignIn,
   has_oidc,
 }: SessionPathsDeps): readonly HttpPath[] {
   const begun = createRates(SESSIONS_PER_MINUTE)
@@ -55,8 +57,10 @@ export function createSessionPaths({
             Code.ResourceExhausted,
             'too many sessions were begun; try again in a minute',
           )
-        const secret = await sessions.begin({ principal_id, token_sha256: hashToken(token) })
-        log.info({ caller: principal_id, part: 'backoffice' }, 'a session began with a token')
+        const { address } = caller
+        const secret = await actOfSignIn({ ...principal, method: 'token', address }, () =>
+          sessions.begin({ principal_id, token_sha256: hashToken(token) }),
+        )
         sendJson(
           response,
           { principal_id, name },

@@ -6,18 +6,22 @@ import { networkOf } from '#lib/http/network-of.ts'
 import { RpcStatusError, toCallerError } from '#lib/rpc/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Principal } from '../domain/principal.ts'
-import type { Sessions } from '../sessions/sessions.ts'
 import type { Site } from '../sessions/site.ts'
 import type { OpenId, OpenIdPerson, SignInState } from '../sign-in/open-id.ts'
 import { type HttpExchange, type HttpPath, readFields, sendJson } from './http-paths.ts'
+import type { SignIn } from './operator-call.ts'
 import { createRates } from './rates.ts'
 import { sessionCookie } from './session-paths.ts'
 
+/** A session that began, and whose it is. */
+export interface SignedIn extends Pick<Principal, 'principal_id' | 'name'> {
+  readonly secret: Secret
+}
+
 interface SignInDeps {
   readonly open_id: Omit<OpenId, 'close'>
-  /** The principal of a person who has signed in. Throws PERMISSION_DENIED for a person without a right. */
-  readonly signIn: (person: OpenIdPerson) => Promise<Principal>
-  readonly sessions: Sessions
+  /** Begins the session of a person. Throws PERMISSION_DENIED for a person without a right. */
+  readonly signIn: (person: OpenIdPerson, how: Pick<SignIn, 'method' | 'address'>) => Promise<SignedIn>
   readonly site: Site
   /** Seals what a browser or a command line keeps while a person signs in. */
   readonly keyring: Keyring
@@ -67,15 +71,15 @@ async function sendToProvider(deps: SignInDeps, { response, header }: HttpExchan
  * Answers the browser that the provider has sent back. The page is 200 and navigates by itself: after a redirect the browser would
  * not send the cookie of the session, because another site began the navigation.
  */
-async function endSignIn(deps: SignInDeps, { response, header, url }: HttpExchange): Promise<void> {
-  const { site, open_id, sessions } = deps
+async function endSignIn(deps: SignInDeps, exchange: HttpExchange): Promise<void> {
+  const { response, header, url, caller } = exchange
+  const { site, open_id } = deps
   site.demandOwnHost(header)
   const ended = site.setCookie('sign-in', header, { value: '', max_seconds: 0 })
   try {
     const kept = open<SignInState>(deps, 'sign-in', site.cookie('sign-in', header) ?? '')
-    const { principal_id } = await deps.signIn(await open_id.end(url.search, kept))
-    const secret = await sessions.begin({ principal_id })
-    log.info({ caller: principal_id, part: 'backoffice' }, 'a session began with OpenID Connect')
+    const person = await open_id.end(url.search, kept)
+    const { secret } = await deps.signIn(person, { method: 'open_id', address: caller.address })
     const page = '<meta http-equiv="refresh" content="0;url=/"><p>You are signed in. <a href="/">Go on</a>'
     sendPage(response, 200, page, [ended, sessionCookie(site, header, secret.reveal())])
   } catch (error) {
@@ -89,8 +93,8 @@ async function endSignIn(deps: SignInDeps, { response, header, url }: HttpExchan
 
 /** Begins a sign-in of a command line, or asks whether it was confirmed. */
 async function signInDevice(deps: SignInDeps, exchange: HttpExchange): Promise<void> {
-  const { site, open_id, sessions } = deps
-  const { response, header } = exchange
+  const { site, open_id } = deps
+  const { response, header, caller } = exchange
   if (header('origin') !== undefined) site.demandOwnSite(header)
   const { device } = await readFields(exchange, ['device'])
   if (device === undefined) {
@@ -101,9 +105,8 @@ async function signInDevice(deps: SignInDeps, exchange: HttpExchange): Promise<v
   const { device_code } = open<{ readonly device_code: string }>(deps, 'device', device)
   const person = await open_id.pollDevice(device_code)
   if (person === undefined) return sendJson(response, { status: 'pending' }, { status: 202 })
-  const { principal_id, name } = await deps.signIn(person)
-  const secret = await sessions.begin({ principal_id })
-  log.info({ caller: principal_id, part: 'backoffice' }, 'a session of a command line began')
+  const how = { method: 'device', address: caller.address } as const
+  const { principal_id, name, secret } = await deps.signIn(person, how)
   sendJson(response, { status: 'signed_in', session: secret.reveal(), principal_id, name })
 }
 

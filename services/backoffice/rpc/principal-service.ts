@@ -69,13 +69,17 @@ export function createPrincipalRpc(
       const page = await principals.list({ page_size, page_token })
       return { principals: page.items.map(principalToProto), nextPageToken: page.next_page_token }
     }),
-    updatePrincipal: by(['backoffice'], async ({ principalId, name, rights, expiresAt, neverExpires }) => {
+    updatePrincipal: by(['backoffice'], async (request, { requestHeader }: HandlerContext) => {
+      const { principalId, name, rights, expiresAt, neverExpires } = request
       if (expiresAt && neverExpires) throw fieldError(9000, 'expires_at', 'absent with never_expires')
-      const principal = await updatePrincipal(principals, requiredId(principalId, 'principal_id'), {
+      const changes = {
         name: name === undefined ? undefined : checkLine(requiredText(name, 'name'), 'name'),
         rights,
-        expires_at: neverExpires ? 'never' : expiresAt && checkInstant(expiresAt, 'expires_at'),
-      })
+        expires_at: neverExpires ? ('never' as const) : expiresAt && checkInstant(expiresAt, 'expires_at'),
+      }
+      const is_approved = requestHeader.has(APPROVAL_HEADER)
+      const principal_id = requiredId(principalId, 'principal_id')
+      const principal = await updatePrincipal(principals, principal_id, changes, { is_approved })
       return { principal: principalToProto(principal) }
     }),
     rotateToken: by(['backoffice'], async ({ principalId, overlapSeconds }) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { eventually } from '../../../test/support/eventually.ts'
 import { freePort } from '../../../test/support/free-port.ts'
 import {
@@ -222,4 +222,91 @@ test('an incomplete or wrong configuration of OpenID Connect refuses the start',
     { ...complete, MULTIHUB_OIDC_GROUPS: 'support=support,support=admin' },
   ])
     await expect(startDoor([], variables)).rejects.toThrow('MULTIHUB_OIDC')
+})
+
+describe('while a policy exists', () => {
+  const approvals = 'multihub.backoffice.v1.ApprovalService'
+  const policy = { rpc: 'multihub.balances.v1.BalanceService/Adjust', currency: 'INR', aboveMinor: '1' }
+  let admin: { id: string; token: string }
+  beforeAll(async () => {
+    admin = await door.newPrincipal(['admin'])
+    await signIn('kiran', ['/admins'])
+    expect(await door.call(admin.token, `${approvals}/SetApprovalPolicy`, policy)).toMatchObject({
+      status: 200,
+    })
+  })
+
+  async function listPending(proposerId: string) {
+    const { body } = await door.call(admin.token, `${approvals}/ListApprovals`, {
+      status: 'APPROVAL_STATUS_PENDING',
+    })
+    return body.approvals.filter((one: { readonly proposerId: string }) => one.proposerId === proposerId)
+  }
+
+  // O5
+  test('a group makes nobody an administrator alone: a second person approves what it gives', async () => {
+    const { browser } = await signIn('nadia', ['/admins'])
+    const { principalId, rights } = (await whoIs(browser)).principal
+    expect(rights).toEqual(['read'])
+    await signIn('nadia', ['/admins'])
+    const pending = await listPending(principalId)
+    expect(pending).toMatchObject([{ rpc: `${PRINCIPALS}/UpdatePrincipal` }])
+    expect(JSON.parse(pending[0].request)).toMatchObject({ rights: ['admin'] })
+    const decision = { approvalId: pending[0].approvalId, reason: 'she is on the team' }
+    const { body } = await door.call(admin.token, `${approvals}/Approve`, decision)
+    expect(body.approval).toMatchObject({ status: 'APPROVAL_STATUS_EXECUTED', errorCode: 0 })
+    await eventually(
+      () => whoIs(browser),
+      (answer) => answer?.principal.rights[0] === 'admin',
+    )
+    const again = await signIn('nadia', ['/admins'])
+    expect((await whoIs(again.browser)).principal.rights).toEqual(['admin'])
+    // Whoever has left the group needs a second person to come back.
+    await signIn('nadia', ['/support'])
+    const back = await signIn('nadia', ['/admins', '/support'])
+    expect((await whoIs(back.browser)).principal.rights).toEqual(['support', 'reveal'])
+  })
+
+  // O5
+  test('what groups gave before stays, and nobody approves more than they give now', async () => {
+    const kiran = await signIn('kiran', ['/admins', '/support'])
+    expect((await whoIs(kiran.browser)).principal.rights).toEqual(['support', 'admin', 'reveal'])
+    const { browser } = await signIn('omar', ['/admins', '/support'])
+    const { principalId } = (await whoIs(browser)).principal
+    const [{ approvalId }] = await listPending(principalId)
+    await signIn('omar', ['/support'])
+    const decision = { approvalId, reason: 'too late' }
+    const { body } = await door.call(admin.token, `${approvals}/Approve`, decision)
+    expect(body.approval).toMatchObject({ status: 'APPROVAL_STATUS_EXECUTED', errorCode: 1003 })
+    expect((await whoIs(browser)).principal.rights).toEqual(['support', 'reveal'])
+  })
+})
+
+// O4, O21
+test('each sign-in leaves an entry with what it changed of the principal, a refused one too', async () => {
+  const reader = await door.newPrincipal(['admin'])
+  const listSignIns = async (principalId: string) => {
+    const request = { principalId, rpc: 'multihub.backoffice.v1.Session/SignIn' }
+    const { body } = await door.call(
+      reader.token,
+      'multihub.backoffice.v1.AuditService/ListAuditEntries',
+      request,
+    )
+    return body.entries
+  }
+  const { browser } = await signIn('uma', ['/support'])
+  const { principalId } = (await whoIs(browser)).principal
+  await signIn('uma', [])
+  const [refused, first] = await listSignIns(principalId)
+  expect(first).toMatchObject({ outcome: 'AUDIT_OUTCOME_DONE', principalName: 'Person uma' })
+  expect(JSON.parse(first.request)).toEqual({ method: 'open_id', address: '127.0.0.1' })
+  expect(JSON.parse(first.after)[`principals ${principalId}`].rights).toEqual(['support', 'reveal'])
+  expect(refused).toMatchObject({ outcome: 'AUDIT_OUTCOME_REFUSED' })
+  await fetch(`${door.url}/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: reader.token }),
+  })
+  const [with_token] = await listSignIns(reader.id)
+  expect(JSON.parse(with_token.request)).toMatchObject({ method: 'token' })
 })

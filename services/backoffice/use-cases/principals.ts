@@ -5,6 +5,7 @@ import { now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type JsonValue, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { checkRights, hashToken, isActive, type Principal, rotateTokens } from '../domain/principal.ts'
+import type { Right } from '../domain/rights.ts'
 import type { Principals } from '../store/principals.ts'
 
 /** What a request gives of a new principal. */
@@ -73,21 +74,25 @@ export interface PrincipalChanges {
   readonly expires_at?: Date | 'never' | undefined
 }
 
-/** Changes a principal. Throws NOT_FOUND for an unknown one, and 1003 for one that was revoked, or for rights that follow groups. */
+/**
+ * Changes a principal. Throws NOT_FOUND for an unknown one, and 1003 for one that was revoked, or for rights that follow groups,
+ * unless a second person approved what its groups give.
+ */
 export async function updatePrincipal(
   principals: Principals,
   principal_id: string,
   { name, rights, expires_at }: PrincipalChanges,
+  { is_approved }: { readonly is_approved: boolean },
 ): Promise<Principal> {
   if (expires_at !== 'never') checkExpiry(expires_at)
   return changeActive(principals, principal_id, (current) => {
-    if (rights.length > 0) checkHasNoProvider(current)
+    const next_rights = rights.length === 0 ? current.rights : changedRights(current, rights, is_approved)
     const { expires_at: expires_before, ...rest } = current
     const expires = expires_at === undefined ? expires_before : expires_at
     return {
       ...rest,
       ...(name === undefined ? {} : { name }),
-      ...(rights.length === 0 ? {} : { rights: checkRights(rights, current.merchant_id !== undefined) }),
+      rights: next_rights,
       ...(expires === undefined || expires === 'never' ? {} : { expires_at: expires }),
     }
   })
@@ -143,9 +148,22 @@ async function changeActive(
   return changed
 }
 
+/** A second person gives a person of the provider only what its groups gave it at its last sign-in, and nobody else anything. */
+function changedRights(current: Principal, given: readonly string[], is_approved: boolean): readonly Right[] {
+  const { identity, rights, group_rights = [], merchant_id } = current
+  if (identity === undefined) return checkRights(given, merchant_id !== undefined)
+  if (!is_approved || !given.every((right) => group_rights.some((one) => one === right)))
+    throw followsGroups()
+  return group_rights.filter((right) => rights.includes(right) || given.includes(right))
+}
+
 /** Its rights are those of its groups at each sign-in, and a token would outlive them. */
 function checkHasNoProvider({ identity }: Principal): void {
-  if (identity !== undefined) throw wrongStatus('the person signs in by OpenID Connect')
+  if (identity !== undefined) throw followsGroups()
+}
+
+function followsGroups(): PublicError {
+  return wrongStatus('the person signs in by OpenID Connect')
 }
 
 /** The back office answers it as NOT_FOUND (O15). */

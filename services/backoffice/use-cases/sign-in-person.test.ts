@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { openTestStore } from '../../../test/support/store.ts'
 import { openPrincipals } from '../store/principals.ts'
-import { signInPerson } from './sign-in-person.ts'
+import { type SignedInPerson, signInPerson } from './sign-in-person.ts'
 
 const ASHA = { issuer: 'https://id.example', subject: 'asha', name: 'Asha', rights: ['read'] } as const
 
@@ -9,9 +9,10 @@ const ASHA = { issuer: 'https://id.example', subject: 'asha', name: 'Asha', righ
 test('a person is another one at another provider, and the same one under another name', async () => {
   await using opened = await openTestStore()
   const principals = await openPrincipals(opened.store)
-  const first = await signInPerson(principals, ASHA)
-  const other = await signInPerson(principals, { ...ASHA, issuer: 'https://other.example' })
-  const renamed = await signInPerson(principals, { ...ASHA, name: `A\u001bB${'x'.repeat(200)}` })
+  const signIn = (person: SignedInPerson) => signInPerson(principals, person, { holds_back: false })
+  const first = await signIn(ASHA)
+  const other = await signIn({ ...ASHA, issuer: 'https://other.example' })
+  const renamed = await signIn({ ...ASHA, name: `A\u001bB${'x'.repeat(200)}` })
   expect(other.principal_id).not.toBe(first.principal_id)
   expect(renamed.principal_id).toBe(first.principal_id)
   expect(renamed.name).toBe(`A B${'x'.repeat(125)}`)

@@ -18,6 +18,8 @@ export interface Approval {
   readonly request: Uint8Array
   readonly shown_request: string
   readonly proposer_id: string
+  /** Set when a sign-in proposed it: the proposer is who would get the rights, and needs none to propose them. */
+  readonly by_sign_in?: true
   readonly reason?: string | undefined
   readonly created_at: Date
   readonly expires_at: Date

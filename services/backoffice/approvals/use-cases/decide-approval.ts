@@ -32,7 +32,7 @@ export async function decideApproval(
 ): Promise<Approval> {
   const approval = await approvals.get(approval_id)
   if (approval === undefined) throw fieldError(1003, 'approval_id', 'nothing has this id')
-  if (status === 'approved' && !mayCall(await getPrincipal(approval.proposer_id), approval))
+  if (status === 'approved' && !mayPropose(await getPrincipal(approval.proposer_id), approval))
     throw new PublicError(8801, { details: { approval_id, reason: 'the proposer has lost the right' } })
   const audit_id = currentAct()
   const stored = await approvals.update(approval_id, (current) =>
@@ -54,6 +54,11 @@ export function checkDecider(approval: Approval, decider: Principal): void {
   if (decider.kind !== 'person') refuse('only a person decides about an approval')
   if (decider.principal_id === approval.proposer_id) refuse('the proposer does not decide about its own call')
   if (!mayCall(decider, approval)) refuse(`the decision needs the right for ${approval.rpc}`)
+}
+
+function mayPropose(proposer: Principal | undefined, approval: Approval): boolean {
+  if (approval.by_sign_in === undefined) return mayCall(proposer, approval)
+  return proposer !== undefined && isActive(proposer, now())
 }
 
 function mayCall(principal: Principal | undefined, { rpc, request }: Approval): boolean {
