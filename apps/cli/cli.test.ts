@@ -118,7 +118,7 @@ test('exit codes: 1 refused, 2 wrong usage, 3 unreachable', async () => {
   expect(refused).toMatchObject({
     code: 1,
     out: '',
-    err: expect.stringMatching(/^refused 1003: .*\(request [0-9a-f-]+\)\n$/),
+    err: expect.stringMatching(/^refused 1003: .*merchant_id.*\(request [0-9a-f-]+\)\n"multihub search ID"/),
   })
   expect(
     await run(['merchants', 'show', '1'], {
@@ -138,6 +138,10 @@ test('exit codes: 1 refused, 2 wrong usage, 3 unreachable', async () => {
     ['deliveries', 'replay', '--merchant', '1'],
   ])
     expect([words.join(' '), (await run(words)).code]).toEqual([words.join(' '), 2])
+  expect((await run(['balances', 'list'])).err).toMatch(
+    /^refused \d+: .*merchant_id.*\nthe flag of this field is --merchant-id\n$/,
+  )
+  expect((await run(['balances', 'list', '--explain'])).err).toMatch(/\n\d+ .*\n {2}for the merchant: /)
   expect(await run(['merchants', 'list', '--url', 'http://127.0.0.1:1'])).toMatchObject({
     code: 3,
     err: expect.stringContaining('http://127.0.0.1:1'),
@@ -150,6 +154,74 @@ test('a reason in any language goes into the audit trail', async () => {
   await run(['merchants', 'update', id, '--name', 'renamed', '--reason', reason])
   const entries = await json('audit', 'list', '--merchant', id)
   expect(entries.map((one: { reason: string }) => one.reason)).toContain(reason)
+})
+
+test('amounts in minor units by their name, lists that an update wraps, and parts are given in words', async () => {
+  const id = await newMerchant()
+  const { serviceId } = await json(
+    ...[
+      'routes',
+      'create',
+      '--merchant',
+      id,
+      '--environment',
+      'test',
+      '--direction',
+      'out',
+      '--method',
+      'imps',
+    ],
+    ...[
+      '--currency',
+      'INR',
+      '--connector',
+      'sandbox',
+      '--provider-account',
+      'sandbox',
+      '--expires-in-seconds',
+      '60',
+    ],
+    ...[
+      '--h-id-format',
+      'uuid',
+      '--minimum-amount',
+      '1.50 INR',
+      '--payout-limits',
+      'daily=1000,monthly=5000',
+    ],
+  )
+  const shown = (await run(['routes', 'show', serviceId])).out
+  expect(shown).toMatch(/^minimum_amount +1\.50 INR$/m)
+  expect(shown).toMatch(/^ {2}daily +10\.00 INR$/m)
+  const { credential } = await json(
+    ...['credentials', 'create', '--merchant', id, '--environment', 'test', '--api-version', 'v2'],
+    ...['--scopes', 'refunds.read'],
+  )
+  const update = ['credentials', 'update', credential.applicationId]
+  await run([...update, '--scope', 'tickets.read,tickets.create'])
+  const read = async () => (await json('credentials', 'show', credential.applicationId)).scopes
+  expect(await read()).toEqual(['tickets.read', 'tickets.create'])
+  await run([...update, '--scopes', ''])
+  expect(await read()).toEqual([])
+  expect((await run([...update, '--rate-limits', 'many'])).code).toBe(2)
+})
+
+test('what destroys something asks first', async () => {
+  const id = await newMerchant()
+  const erase = await run(['merchants', 'erase-person', id, '--email', 'a@example.com'])
+  expect(erase).toMatchObject({ code: 2, err: expect.stringContaining('--yes') })
+})
+
+test('an empty list says so, and a secret is in the answer of its creation only', async () => {
+  const id = await newMerchant()
+  const list = ['credentials', 'list', '--merchant', id]
+  expect(await run(list)).toMatchObject({ code: 0, err: 'no credentials\n' })
+  expect((await run([...list, '--json'])).out).toBe('[]\n')
+  const { secret } = await json(
+    ...['credentials', 'create', '--merchant', id, '--environment', 'test', '--api-version', 'v1'],
+  )
+  expect(secret).toMatch(/^\S{20,}$/)
+  expect((await run([...list, '--json'])).out).not.toContain(secret)
 })
 
 test('a narrow terminal leaves columns out and says so', async () => {

@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethodUnary } from '@bufbuild/protobuf'
 import { describe, expect, test } from '@jest/globals'
+import { OPERATOR_RPCS } from '../../services/backoffice/domain/operator-rpcs.ts'
 import type { Noun, Verb } from './nouns/noun.ts'
 import { NOUNS } from './nouns.ts'
 import { rowsField } from './output/print.ts'
@@ -28,6 +29,41 @@ const entries: readonly Entry[] = (
   )
 ).flat()
 
+/** RPCs of the operator without a command of a noun, and why. */
+const WITHOUT_VERB: Readonly<Record<string, string>> = {
+  'CallbackService/ListenToCallbacks': 'multihub listen',
+  'CallbackService/TriggerEvent': 'multihub trigger',
+  'ExchangeService/WatchExchanges': 'multihub logs tail',
+  'OverviewService/GetOverview': 'multihub overview',
+  'PaymentExplanationService/ExplainPayment': 'a part of the timeline',
+  'PaymentSupportService/GetPaymentSupport': 'a part of the timeline',
+  'PrincipalService/WhoAmI': 'multihub whoami',
+  'SearchService/Search': 'multihub search',
+  'TimelineService/GetTimeline': 'multihub timeline',
+  'PaymentService/SummarizePayments': 'a part of the overview',
+  'BalanceService/SummarizeLedger': 'a part of the overview',
+  'SupportSummaryService/SummarizeSupport': 'a part of the overview',
+  'DeliveryService/SummarizeDeliveries': 'a part of the overview',
+  'ActService/FindAct': 'audit show has it',
+  'AttachmentService/PrepareEvidence': 'files go through PUT /files',
+  'AttachmentService/OpenEvidenceUpload': 'files go through PUT /files',
+  'AttachmentService/FinalizeEvidence': 'files go through PUT /files',
+  'AttachmentService/GetAttachment': 'files come from GET /files',
+  'AttachmentService/GetAttachments': 'files come from GET /files',
+}
+
+test('every RPC of the operator has a command', () => {
+  const used = new Set(
+    entries.flatMap(({ verb, method }) =>
+      [verb.rpc, verb.many?.rpc, verb.csv].map(
+        (rpc) => rpc && `${method?.parent.name}/${method?.parent.method[rpc]?.name}`,
+      ),
+    ),
+  )
+  const names = OPERATOR_RPCS.map(({ method }) => `${method.parent.name}/${method.name}`)
+  expect(names.filter((name) => !used.has(name) && WITHOUT_VERB[name] === undefined)).toEqual([])
+})
+
 describe.each(entries)('$title', ({ verb, method }) => {
   test('calls an RPC that exists, with the fields that it names', () => {
     expect(method?.methodKind).toBe('unary')
@@ -40,9 +76,15 @@ describe.each(entries)('$title', ({ verb, method }) => {
   })
 
   test('shows columns that the rows have', () => {
-    if (verb.columns === undefined || method === undefined) return
+    const by_rows = verb.finds !== undefined && verb.finds !== 'payment' ? [verb.finds] : []
+    const columns = [
+      ...(verb.columns ?? []),
+      ...by_rows,
+      ...(verb.explains === undefined ? [] : [verb.explains]),
+    ]
+    if (columns.length === 0 || method === undefined) return
     const row = rowsField(method.output).message
-    expect(verb.columns.filter((column) => !hasPath(row, column.replace(/:.*/, '')))).toEqual([])
+    expect(columns.filter((column) => !hasPath(row, column.replace(/:.*/, '')))).toEqual([])
   })
 })
 

@@ -36,6 +36,8 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (error instanceof CommandError) {
       terminal.stderr.write(`${error.message.split('\n').map(cleanText).join('\n')}\n`)
+      if (words.includes('--explain') && error.error_code !== undefined)
+        (await import('./output/explain-codes.ts')).explainCodes(terminal.stderr, [error.error_code])
       return error.exit_code
     }
     terminal.stderr.write(`the command failed: ${error instanceof Error ? error.message : String(error)}\n`)
@@ -81,7 +83,8 @@ async function addVerbs(
 ): Promise<void> {
   for (const verb of noun.verbs) {
     const one = newCommand(verb.name, terminal).description(verb.about)
-    if (verb.id !== undefined) one.argument('[ID]', `the ${verb.id.replaceAll('_', ' ')}`)
+    const id = verb.id ?? verb.finds
+    if (id !== undefined) one.argument('[ID]', `the ${id.replaceAll('_', ' ')}`)
     if (verb.name === chosen) await addFlags(one, noun, verb, terminal)
     command.addCommand(one)
   }
@@ -97,6 +100,10 @@ async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Term
     ])
   const method = methodOf(service, verb)
   addFieldFlags(command, method, verb)
+  const explaining = noun.verbs.find(({ name }) => name === verb.explained_by)
+  const explaining_service = explaining && (await (explaining.service ?? noun.service)())
+  if (explaining !== undefined && explaining_service !== undefined)
+    addFieldFlags(command, methodOf(explaining_service, explaining), explaining)
   if (verb.many !== undefined) addManyFlags(command, methodOf(service, verb.many), verb)
   if (verb.columns !== undefined)
     command
@@ -105,9 +112,13 @@ async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Term
       .option('--csv', 'print CSV')
   if (method.input.fields.every(({ name }) => name !== 'reason'))
     command.option('--reason <text>', 'why; it goes into the audit trail')
+  if (verb.confirms !== undefined) command.option('--yes', 'do it without asking')
   addCommonFlags(command)
   command.action(async (...given: unknown[]) => {
-    const id = verb.id === undefined ? undefined : (given[0] as string | undefined)
-    await runVerb(verb, service, id, command.opts(), terminal)
+    const id = (verb.id ?? verb.finds) === undefined ? undefined : (given[0] as string | undefined)
+    const flags = command.opts()
+    if (flags['explain'] && explaining !== undefined && explaining_service !== undefined)
+      await runVerb(explaining, explaining_service, id, flags, terminal)
+    else await runVerb(verb, service, id, flags, terminal)
   })
 }

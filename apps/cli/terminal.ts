@@ -21,10 +21,17 @@ export type ExitCode = 1 | 2 | 3
 /** A failure with the sentence that people read: 1 refused, 2 wrong usage, 3 unreachable. */
 export class CommandError extends Error {
   readonly exit_code: ExitCode
+  /** The code of the error table, when the refusal has one. */
+  readonly error_code: number | undefined
 
-  constructor(exit_code: ExitCode, message: string, options?: ErrorOptions) {
+  constructor(
+    exit_code: ExitCode,
+    message: string,
+    options?: ErrorOptions & { readonly error_code?: number },
+  ) {
     super(message, options)
     this.name = 'CommandError'
     this.exit_code = exit_code
+    this.error_code = options?.error_code
   }
 }

@@ -1,7 +1,7 @@
+import { ERROR_ADVICE } from '#lib/contract/errors/error-advice.ts'
 import { ERROR_TABLE, type ErrorCode, type ErrorRow, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { methodTitle } from '#lib/contract/methods.ts'
 import { componentRef, type JsonSchema, record } from '#lib/contract/view.ts'
-import { ERROR_ADVICE } from './error-advice.ts'
 
 /** The component for a part of the calls of a method: `PaymentInRequest` for `payment.in`. A response has the envelope. */
 export function componentName(method: string, part: 'Request' | 'Response' | 'Result'): string {

@@ -1,6 +1,6 @@
+import { ERROR_ADVICE } from '#lib/contract/errors/error-advice.ts'
 import { ERROR_TABLE, type ErrorCode, isErrorCode, type Retry } from '#lib/contract/errors/error-table.ts'
 import { codesByStatus } from '../../gateway/openapi/envelope-schemas.ts'
-import { ERROR_ADVICE } from '../../gateway/openapi/error-advice.ts'
 import type { Table } from './limits.ts'
 
 const RETRY_WORDS: Readonly<Record<Retry, string>> = {

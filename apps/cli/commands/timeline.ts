@@ -9,6 +9,7 @@ import {
 } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { connect } from '../call/connection.ts'
+import { byAnyId } from '../call/find-payment.ts'
 import { findAccount } from '../call/profile.ts'
 import { cleanText } from '../output/clean-text.ts'
 import { amountText, valueText } from '../output/values.ts'
@@ -22,14 +23,22 @@ const NEAR_MS = 60_000
 /** `multihub timeline ID`: everything that happened to a payment, and what comes next. */
 export const declare: DeclareCommand = (command, terminal) => {
   command
-    .argument('<ID>', 'the payment: its payment_id or h_id')
+    .argument(
+      '<ID>',
+      'any id: of a payment (also c_id, p_id, UTR), refund, chargeback, ticket, callback or request',
+    )
     .option('--reveal', 'show personal data; it is audited')
   addCommonFlags(command)
   command.option('--reason <text>', 'why; it goes into the audit trail')
-  command.action(async (paymentId: string, flags: CommonFlags & { readonly reveal?: boolean }) => {
+  command.action(async (id: string, flags: CommonFlags & { readonly reveal?: boolean }) => {
     const connection = connect(findAccount(flags, terminal), flags.reason)
-    const request = create(GetTimelineRequestSchema, { paymentId, reveal: flags.reveal === true })
-    const answer = await connection.call(TimelineService, TimelineService.method.getTimeline, request)
+    const answer = await byAnyId(connection, id, 'timeline', (paymentId) =>
+      connection.call(
+        TimelineService,
+        TimelineService.method.getTimeline,
+        create(GetTimelineRequestSchema, { paymentId, reveal: flags.reveal === true }),
+      ),
+    )
     const { stdout } = terminal
     if (flags.json || flags.jsonl) {
       const json = toJson(GetTimelineResponseSchema, answer as GetTimelineResponse, {

@@ -24,6 +24,12 @@ export const noun: Noun = {
       ],
     },
     {
+      name: 'show',
+      about: 'show a provider account with its circuit breaker',
+      rpc: 'listProviderAccounts',
+      finds: 'account_id',
+    },
+    {
       name: 'disable',
       about: 'send nothing that moves money to an account',
       ...SET_STATE,

@@ -8,7 +8,8 @@ export const noun: Noun = {
       name: 'list',
       about: 'list anomalies',
       rpc: 'listAnomalies',
-      columns: ['anomaly_id', 'kind', 'payment_id', 'merchant_id', 'create_time', 'description'],
+      columns: ['anomaly_id', 'kind', 'description', 'create_time', 'payment_id', 'merchant_id'],
+      next: 'anomalies show ID, then resolve ID --resolution ...',
     },
     { name: 'show', about: 'show an anomaly', rpc: 'getAnomaly', id: 'anomaly_id' },
     {

@@ -8,7 +8,8 @@ export const noun: Noun = {
       name: 'list',
       about: 'list approvals, the newest first',
       rpc: 'listApprovals',
-      columns: ['approval_id', 'rpc', 'amount', 'status', 'proposer_id', 'reason', 'create_time'],
+      columns: ['approval_id', 'rpc:short', 'amount', 'status', 'create_time', 'proposer_id', 'reason'],
+      next: 'approvals show ID, then approve or reject ID --reason "..."',
     },
     { name: 'show', about: 'show an approval with its request', rpc: 'getApproval', id: 'approval_id' },
     {

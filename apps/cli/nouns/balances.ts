@@ -15,7 +15,9 @@ export const noun: Noun = {
       about: 'list the entries of the ledger',
       rpc: 'listEntries',
       columns: ['create_time', 'kind', 'amount', 'debit', 'credit', 'payment_id', 'entry_id'],
+      csv: 'exportEntries',
     },
+    { name: 'entry', about: 'show an entry of the ledger', rpc: 'getEntry', id: 'entry_id' },
     { name: 'adjust', about: 'correct a balance', rpc: 'adjust' },
     { name: 'settle', about: 'begin a new settlement period', rpc: 'settle' },
     {

@@ -10,13 +10,14 @@ export const noun: Noun = {
       rpc: 'listChargebacks',
       columns: [
         'chargeback_id',
-        'payment_c_id',
-        'merchant_id',
         'amount',
         'status',
         'deadline_time',
+        'payment_c_id',
+        'merchant_id',
         'reason_code',
       ],
+      next: 'chargebacks move ID --status ..., or add-evidence',
     },
     { name: 'show', about: 'show a chargeback', rpc: 'getChargeback', id: 'chargeback_id' },
     {

@@ -8,7 +8,8 @@ export const noun: Noun = {
       name: 'list',
       about: 'list callbacks',
       rpc: 'listDeliveries',
-      columns: ['delivery_id', 'event', 'status', 'merchant_id', 'url', 'create_time'],
+      columns: ['delivery_id', 'event', 'status', 'create_time', 'merchant_id', 'url'],
+      next: 'deliveries show ID; deliveries replay ID sends a dead one again',
     },
     { name: 'show', about: 'show a callback with its tries', rpc: 'getDelivery', id: 'delivery_id' },
     {

@@ -19,6 +19,7 @@ export const noun: Noun = {
         'application_id',
         'request_id',
       ],
+      explains: 'code',
     },
   ],
 }

@@ -18,5 +18,14 @@ export const noun: Noun = {
       rpc: 'updateMerchant',
       id: 'merchant_id',
     },
+    {
+      name: 'erase-person',
+      about: 'erase what identifies the person of --payment-id, --ticket-id or --email; amounts stay',
+      rpc: 'erasePerson',
+      id: 'merchant_id',
+      service: async () =>
+        (await import('#gen/multihub/backoffice/v1/personal_data_service_pb.ts')).PersonalDataService,
+      confirms: 'what identifies this person is destroyed, and no backup brings it back',
+    },
   ],
 }

@@ -12,8 +12,28 @@ export interface Verb {
   readonly id?: string
   /** Fields of the request that are given always. */
   readonly fixed?: Readonly<Record<string, unknown>>
-  /** The columns of a list: paths of fields, such as `payment.amount`. `available:money` is in the currency of its message. */
+  /** Fields of the request that can take the place of the ID. */
+  readonly instead_of_id?: readonly string[]
+  /**
+   * What `ID` is looked for in: a field of the rows of a list, for a thing that has no RPC of its own, or `payment`, for a payment that
+   * any of its identifiers names.
+   */
+  readonly finds?: string
+  /** What it destroys: it needs `--yes` or the answer of a person. */
+  readonly confirms?: string
+  /**
+   * The columns of a list, the most important first: paths of fields, such as `payment.amount`. `available:money` is in the currency of
+   * its message, `rpc:short` without its package.
+   */
   readonly columns?: readonly string[]
+  /** What a person does with the rows of a list; a terminal shows it below them. */
+  readonly next?: string
+  /** The column with codes of the error table, which `--explain` explains below a list. */
+  readonly explains?: string
+  /** The verb of the noun that `--explain` runs instead, with the flags of both. */
+  readonly explained_by?: string
+  /** The RPC whose parts are the CSV of a list; without it, its columns are. */
+  readonly csv?: string
   /** Without an ID it changes many things at once, by another RPC of the service; `--dry-run` or `--yes` is needed then. */
   readonly many?: Many
 }

@@ -8,7 +8,8 @@ export const noun: Noun = {
       name: 'list',
       about: 'list refunds',
       rpc: 'listRefunds',
-      columns: ['refund_id', 'payment_c_id', 'merchant_id', 'amount', 'status', 'create_time', 'reason'],
+      columns: ['refund_id', 'amount', 'status', 'payment_c_id', 'create_time', 'merchant_id', 'reason'],
+      next: 'refunds approve ID --reason "...", or reject',
     },
     { name: 'show', about: 'show a refund', rpc: 'getRefund', id: 'refund_id' },
     {

@@ -19,7 +19,13 @@ export const noun: Noun = {
         'provider_accounts',
       ],
     },
-    { name: 'show', about: 'show a route', rpc: 'getRoute', id: 'service_id' },
+    {
+      name: 'show',
+      about: 'show a route; with --explain and --amount, what a payment over it would meet now',
+      rpc: 'getRoute',
+      id: 'service_id',
+      explained_by: 'explain',
+    },
     { name: 'create', about: 'create a route', rpc: 'createRoute' },
     { name: 'update', about: 'change, enable or disable a route', rpc: 'updateRoute', id: 'service_id' },
     {

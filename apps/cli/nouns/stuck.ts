@@ -11,7 +11,8 @@ export const noun: Noun = {
       name: 'list',
       about: 'list what is stuck in payments',
       rpc: 'listStuckEffects',
-      columns: ['payment_id', 'effect_id', 'kind', 'tries', 'stuck_time', 'failure'],
+      columns: ['payment_id', 'kind', 'tries', 'stuck_time', 'failure', 'effect_id'],
+      next: 'stuck retry PAYMENT --effect-id EFFECT',
     },
     { name: 'retry', about: 'try an effect of a payment again', rpc: 'retryEffect', id: 'payment_id' },
     {
@@ -19,7 +20,8 @@ export const noun: Noun = {
       about: 'list what is stuck in --documents tickets, refunds or chargebacks',
       rpc: 'listStuckEffects',
       service: ofSupport,
-      columns: ['document_id', 'effect_id', 'kind', 'tries', 'stuck_time', 'failure'],
+      columns: ['document_id', 'kind', 'tries', 'stuck_time', 'failure', 'effect_id'],
+      next: 'stuck retry-support DOCUMENT --documents ... --effect-id EFFECT',
     },
     {
       name: 'retry-support',

@@ -8,7 +8,8 @@ export const noun: Noun = {
       name: 'list',
       about: 'list tickets',
       rpc: 'listTickets',
-      columns: ['ticket_id', 'merchant_id', 'status', 'priority', 'title', 'sla_deadline_time'],
+      columns: ['ticket_id', 'status', 'priority', 'title', 'sla_deadline_time', 'merchant_id'],
+      next: 'tickets comments ID, then answer ID --body "..."',
     },
     { name: 'show', about: 'show a ticket', rpc: 'getTicket', id: 'ticket_id' },
     {

@@ -1,4 +1,4 @@
-import { type DescField, type DescMessage, type Message, toJson } from '@bufbuild/protobuf'
+import { type DescField, type DescMessage, type Message, ScalarType, toJson } from '@bufbuild/protobuf'
 import { CommandError, type Output } from '../terminal.ts'
 import { layOut } from './table.ts'
 import { amountText, fieldValue, type ValueForm, valueText } from './values.ts'
@@ -48,6 +48,7 @@ function cellOf(row: DescMessage, column: string, form: ValueForm): Cell {
       for (const field of fields.slice(0, -1)) part = part && (fieldValue(part, field) as Message | undefined)
       if (part === undefined) return ''
       const value = fieldValue(part, last)
+      if (kind === 'short') return valueText(last, value, form).replace(/^.*\.(?=[^.]*\/)/, '')
       if (kind !== 'money') return valueText(last, value, form)
       return amountText(value as bigint, String(Reflect.get(part, 'currency')), form)
     },
@@ -57,9 +58,14 @@ function cellOf(row: DescMessage, column: string, form: ValueForm): Cell {
 /** `payment_id` becomes PAYMENT, `create_time` CREATED, and `c_id` stays C ID. */
 function headOf(path: string): string {
   const name = path.replace(/^.*\./, '')
-  const short = name.replace(/_(?:time|at|minor)$/, '').replace(/(?<=...)_id$/, '')
+  const short = name
+    .replace(/_(?:time|at|minor)$/, '')
+    .replace(/^.*_(?=[ch]_id$)/, '')
+    .replace(/(?<=...)_id$/, '')
+    .replace(/_(?:key|count)$/, '')
   const is_past = /^(?:create|update|resolve|refuse)_time$/.test(name)
-  return `${short}${is_past ? 'd' : ''}`.replaceAll('_', ' ').toUpperCase()
+  const zone = /(?:^|_)(?:time|at)$/.test(name) ? ' (UTC)' : ''
+  return `${short}${is_past ? 'd' : ''}`.replaceAll('_', ' ').toUpperCase() + zone
 }
 
 function fieldsOn(row: DescMessage, path: string): readonly DescField[] {
@@ -74,26 +80,33 @@ function fieldsOn(row: DescMessage, path: string): readonly DescField[] {
   return fields
 }
 
-/** Prints one resource as lines of names and values; parts are indented, lists have one line per item. */
+/**
+ * Prints one resource as lines of names and values; parts are indented, lists have one line per item. `currency` is that of the amounts
+ * which have none of their own.
+ */
 export function printResource(
   output: Output,
   desc: DescMessage,
   message: Message,
   form: ValueForm,
-  indent = '',
+  { indent = '', currency = '' }: { readonly indent?: string; readonly currency?: string } = {},
 ): void {
-  const shown = desc.fields.filter((field) => isSet(fieldValue(message, field)))
+  const shown = desc.fields.filter((field) => isSet(field, fieldValue(message, field)))
   const width = Math.max(0, ...shown.map(({ name }) => name.length))
+  const own_currency = String(Reflect.get(message, 'currency') || currency)
   for (const field of shown) {
     const value = fieldValue(message, field)
     const label = `${indent}${field.name.padEnd(width)}`
     if (isNested(field)) {
       output.write(`${indent}${field.name}\n`)
-      for (const item of Array.isArray(value) ? value : [value]) {
-        printResource(output, field.message, item as Message, form, `${indent}  `)
-        if (Array.isArray(value) && value.length > 1) output.write('\n')
+      for (const [n, item] of (Array.isArray(value) ? value : [value]).entries()) {
+        if (n > 0) output.write('\n')
+        const inside = { indent: `${indent}  `, currency: own_currency }
+        printResource(output, field.message, item as Message, form, inside)
       }
-    } else output.write(`${label}  ${valueText(field, value, form)}\n`)
+    } else if (own_currency !== '' && isMinor(field))
+      output.write(`${label}  ${amountText(value as bigint, own_currency, form)}\n`)
+    else output.write(`${label}  ${valueText(field, value, form)}\n`)
   }
 }
 
@@ -104,10 +117,24 @@ function isNested(field: DescField): field is NestedField {
   return !['google.protobuf.Timestamp', 'multihub.common.v1.Money'].includes(field.message.typeName)
 }
 
-function isSet(value: unknown): boolean {
-  if (value === undefined || value === '' || value === 0 || value === false) return false
-  if (typeof value === 'object' && value !== null && !('$typeName' in value))
-    return Object.keys(value).length > 0
+/** Whether a field is an amount in minor units of the currency of the resource. */
+function isMinor(field: DescField): boolean {
+  if (field.fieldKind !== 'scalar' || field.scalar !== ScalarType.INT64) return false
+  const is_limit = /(?:PayoutLimits|Funds)$/.test(field.parent.name)
+  return is_limit || /(?:amount|_minor|^available|^held)$/.test(field.name)
+}
+
+/** Whether there is something to show: a truth value always, a part when it has something itself. */
+function isSet(field: DescField, value: unknown): boolean {
+  if (value === undefined || value === '' || value === 0 || value === 0n) return false
+  if (Array.isArray(value)) return value.length > 0
+  if (value instanceof Uint8Array) return value.length > 0
+  if (field.fieldKind === 'map') return Object.keys(value as object).length > 0
+  if (isNested(field))
+    return field.message.fields.some((one) => {
+      const part = fieldValue(value as Message, one)
+      return part !== false && isSet(one, part)
+    })
   return true
 }
 
@@ -144,7 +171,7 @@ export function printCsv(
   const cells = columns.map((column) => cellOf(row, column, form))
   if (cells.length === 0) throw new CommandError(2, 'this command has no CSV')
   const lines = rows.map((message) => cells.map(({ textOf }) => textOf(message)))
-  if (with_heads) lines.unshift(cells.map(({ head }) => head.toLowerCase().replaceAll(' ', '_')))
+  if (with_heads) lines.unshift(columns.map((column) => column.replace(/^.*\.|:.*$/g, '')))
   for (const line of lines) output.write(`${line.map(csvCell).join(',')}\r\n`)
 }
 

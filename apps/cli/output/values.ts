@@ -51,6 +51,8 @@ function itemText(field: DescField, value: unknown, form: ValueForm): string {
     return messageText(value as Message, field, form)
   if (value instanceof Uint8Array) return `${value.length} bytes`
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'number' && /(?:^|_)code$/.test(field.name)) return value === 0 ? '' : String(value)
+  if (typeof value === 'number' && field.name === 'duration_ms') return String(Math.round(value))
   return cleanText(String(value))
 }
 

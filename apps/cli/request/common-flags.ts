@@ -9,6 +9,7 @@ export interface CommonFlags {
   readonly jsonl?: boolean
   readonly minor?: boolean
   readonly reason?: string
+  readonly explain?: boolean
 }
 
 /** Adds the flags of every command that calls the back office. */
@@ -17,6 +18,7 @@ export function addCommonFlags(command: Command): void {
     .option('--json', 'print one JSON document')
     .option('--jsonl', 'print one JSON document per line')
     .option('--minor', 'give and show amounts in minor units')
+    .option('--explain', 'say what the codes of refusals mean')
     .option('--url <url>', 'the back office (MULTIHUB_URL)')
     .option('--token <token>', 'your token (MULTIHUB_TOKEN)')
     .option('--profile <name>', 'the profile of "multihub login" (MULTIHUB_PROFILE)')

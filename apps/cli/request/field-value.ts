@@ -8,7 +8,7 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf'
 import { type Timestamp, timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
+import { type Money, MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
 import { clock } from '#lib/base/time.ts'
 import { exponentOf, parseDecimal } from '#lib/contract/decimal-amount.ts'
 import { CommandError } from '../terminal.ts'
@@ -36,10 +36,13 @@ export function valueShown(field: DescField): string {
 }
 
 function itemShown(field: DescField): string {
-  if (isOfMessage(field, 'multihub.common.v1.Money')) return 'amount'
+  if (isAmount(field)) return 'amount'
   if (isOfMessage(field, 'google.protobuf.Timestamp')) return 'time'
-  if (field.fieldKind === 'map' || field.message !== undefined) return 'json'
-  if (field.enum !== undefined) return [...enumNames(field.enum).keys()].join('|')
+  if (listInside(field) !== undefined) return 'text,...'
+  if (field.fieldKind === 'map') return 'name=value,...'
+  if (field.message !== undefined)
+    return field.fieldKind === 'list' ? 'json' : `${field.message.fields[0]?.name ?? 'name'}=value,...`
+  if (field.enum !== undefined) return 'name'
   if (field.scalar === ScalarType.BYTES) return 'file'
   return field.scalar === ScalarType.STRING ? 'text' : 'number'
 }
@@ -58,8 +61,9 @@ export function parseValue(field: DescField, text: string, form: AmountForm): un
 
 function parseItem(field: DescField, text: string, form: AmountForm): unknown {
   if (isOfMessage(field, 'multihub.common.v1.Money')) return parseMoney(field, text, form)
+  if (isAmount(field)) return parseMoney(field, text, form).minor
   if (isOfMessage(field, 'google.protobuf.Timestamp')) return parseTime(field, text)
-  if (field.fieldKind === 'map' || field.message !== undefined) return parseJson(field, text)
+  if (field.fieldKind === 'map' || field.message !== undefined) return parseParts(field, text, form)
   if (field.enum !== undefined) return parseEnum(field, field.enum, text)
   switch (field.scalar) {
     case ScalarType.STRING:
@@ -81,12 +85,43 @@ function parseItem(field: DescField, text: string, form: AmountForm): unknown {
   }
 }
 
+/** Whether a field is an amount: `Money`, or minor units by its name. */
+export function isAmount(field: DescField): boolean {
+  if (isOfMessage(field, 'multihub.common.v1.Money')) return true
+  return (
+    field.fieldKind === 'scalar' && field.scalar === ScalarType.INT64 && /(?:amount|_minor)$/.test(field.name)
+  )
+}
+
+/** The only field of a message that wraps a list, such as `StringList`, so that an update can set it to nothing. */
+export function listInside(field: DescField): DescField | undefined {
+  if (field.fieldKind !== 'message') return undefined
+  const [only, ...more] = field.message.fields
+  return only?.fieldKind === 'list' && only.listKind !== 'message' && more.length === 0 ? only : undefined
+}
+
+/** Parts are given as JSON, or as `name=value,name=value`; a list that an update wraps, by comma, and empty for none. */
+function parseParts(field: DescField, text: string, form: AmountForm): unknown {
+  if (text.startsWith('{') || text.startsWith('[')) return parseJson(field, text)
+  const inside = listInside(field)
+  if (inside !== undefined && field.message !== undefined) {
+    const values = text === '' ? [] : parseValue(inside, text, form)
+    return create(field.message, { [inside.localName]: values })
+  }
+  const pairs = text.split(',').map((pair) => pair.split('='))
+  if (pairs.some((pair) => pair.length !== 2)) throw wrongValue(field, 'JSON, or name=value,name=value')
+  return parseJson(
+    field,
+    JSON.stringify(Object.fromEntries(pairs.map(([name = '', value]) => [name.trim(), value]))),
+  )
+}
+
 function isOfMessage(field: DescField, name: string): boolean {
   return field.fieldKind !== 'map' && field.message?.typeName === name
 }
 
 /** Reads `123.00 INR`, or `123.00` in the currency of the command; with `--minor`, `12300`. */
-function parseMoney(field: DescField, text: string, { is_minor, currency }: AmountForm): object {
+function parseMoney(field: DescField, text: string, { is_minor, currency }: AmountForm): Money {
   const [, sign = '', digits = '', own] = /^(-?)([0-9.]+)(?: ?([A-Z]{3}))?$/.exec(text) ?? []
   const code = own ?? currency
   if (digits === '') throw wrongValue(field, 'an amount such as "123.00 INR"')

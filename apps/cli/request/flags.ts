@@ -1,33 +1,53 @@
-import { create, type DescMessage, type DescMethodUnary, type Message, ScalarType } from '@bufbuild/protobuf'
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescMethodUnary,
+  type Message,
+  ScalarType,
+} from '@bufbuild/protobuf'
 import { type Command, Option } from 'commander'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { Verb } from '../nouns/noun.ts'
 import { CommandError } from '../terminal.ts'
-import { enumNames, flagName, parseValue, valueShown } from './field-value.ts'
+import { flagName, isAmount, listInside, parseValue, valueShown } from './field-value.ts'
+import { flagAbout } from './flag-about.ts'
 
 /** Fields that no flag is made for: pages are followed by the command itself. */
 const HIDDEN: readonly string[] = ['page_token', 'page_size']
+
+/** Flags of the command itself, which no field has as its second name. */
+const OWN_FLAGS: readonly string[] = ['profile', 'token', 'url', 'limit', 'watch', 'csv', 'yes']
 
 /** Adds one flag per field of the request, besides the field of the ID and the fixed ones. */
 export function addFieldFlags(command: Command, { input }: Pick<DescMethodUnary, 'input'>, verb: Verb): void {
   for (const field of input.fields) {
     if (HIDDEN.includes(field.name) || field.name === verb.id || field.localName in (verb.fixed ?? {}))
       continue
+    if (command.options.some(({ long }) => long === `--${flagName(field.name)}`)) continue
     const option = new Option(`--${flagName(field.name)} ${valueShown(field)}`)
-    if (field.enum !== undefined && field.fieldKind === 'enum')
-      option.choices([...enumNames(field.enum).keys()])
-    if (field.name === 'operation_id')
-      option.description = 'the same act under the same id is done once (default: a new id)'
+    option.description = flagAbout(field)
     command.addOption(option)
-    if (field.name.endsWith('_id') && field.name !== 'operation_id' && hasRoom(input, field.name))
-      command.addOption(new Option(`--${flagName(field.name.slice(0, -3))} ${valueShown(field)}`).hideHelp())
+    const short = shortNameOf(input, field)
+    if (short !== undefined)
+      command.addOption(new Option(`--${flagName(short)} ${valueShown(field)}`).hideHelp())
   }
 }
 
-/** Whether `--merchant` can stand for `--merchant-id`: no other field has that name. */
-function hasRoom({ fields }: DescMessage, name: string): boolean {
-  const short = name.slice(0, -3)
-  return fields.every((field) => field.name !== short) && !['profile', 'token', 'url'].includes(short)
+/**
+ * The second name of a flag: `--merchant` for `--merchant-id`, `--above` for `--above-minor`, and `--status` for the list `--statuses`.
+ * There is none when another field or flag has it.
+ */
+export function shortNameOf({ fields }: DescMessage, field: DescField): string | undefined {
+  const { name } = field
+  const short =
+    name === 'operation_id'
+      ? name
+      : field.fieldKind === 'list' || listInside(field) !== undefined
+        ? name.replace(/ies$/, 'y').replace(/(?<=us)es$|(?<=[^us])s$/, '')
+        : name.replace(/_(?:id|minor)$/, '')
+  const is_taken = fields.some((field) => field.name === short) || OWN_FLAGS.includes(short)
+  return is_taken ? undefined : short
 }
 
 /**
@@ -48,9 +68,14 @@ export function requestOf(
   const values: Record<string, unknown> = { ...verb.fixed }
   const message = create(input, {})
   for (const field of input.fields) {
-    const text = field.name === verb.id ? id : textOf(flags, field.name)
+    const text = field.name === verb.id ? id : textOf(flags, field.name, shortNameOf(input, field))
     if (text === undefined) continue
     values[field.localName] = parseValue(field, text, form)
+    // An amount that names its currency says which one the request is about.
+    const [, own_currency] = /[0-9] ?([A-Z]{3})$/.exec(text) ?? []
+    const currency_field = input.fields.find(({ name }) => name === 'currency')
+    if (own_currency !== undefined && isAmount(field) && currency_field !== undefined)
+      values[currency_field.localName] ??= own_currency
   }
   const operation = input.fields.find(({ name }) => name === 'operation_id')
   if (operation !== undefined && values[operation.localName] === undefined)
@@ -69,8 +94,8 @@ export function requestOf(
 function textOf(
   flags: Readonly<Record<string, string | boolean | undefined>>,
   name: string,
+  short = name,
 ): string | undefined {
-  const short = name.endsWith('_id') ? name.slice(0, -3) : name
   const value = flags[camel(name)] ?? flags[camel(short)]
   return value === undefined ? undefined : String(value)
 }
@@ -114,8 +139,15 @@ function filterOf({ input }: DescMethodUnary, { many }: Verb) {
   return field
 }
 
-/** Refuses a command without the ID that it needs. */
-export function demandId({ name, id }: Verb, given: string | undefined): void {
-  if (id !== undefined && given === undefined)
-    throw new CommandError(2, `${name} needs an ID: the ${id.replaceAll('_', ' ')}`)
+/** Refuses a command without the ID that it needs, or what can stand for it. */
+export function demandId(
+  { name, id, finds, instead_of_id = [] }: Verb,
+  given: string | undefined,
+  flags: Readonly<Record<string, unknown>>,
+): void {
+  const wanted = id ?? finds
+  if (wanted === undefined || given !== undefined) return
+  if (instead_of_id.some((field) => flags[camel(field)] !== undefined)) return
+  const others = instead_of_id.map((field) => `, or --${flagName(field)}`).join('')
+  throw new CommandError(2, `${name} needs an ID: the ${wanted.replaceAll('_', ' ')}${others}`)
 }

@@ -1,0 +1,119 @@
+import type { DescMessage } from '@bufbuild/protobuf'
+import { Code, type ConnectError } from '@connectrpc/connect'
+import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
+import { readBuildInfo } from '#lib/base/build-info.ts'
+import { CommandError } from '../terminal.ts'
+
+/** The header of every answer that says the release of the server. */
+export const RELEASE_HEADER = 'multihub-release'
+
+/** The refusals that mean that there is no server, or none that can work now. */
+const UNREACHABLE: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Unknown])
+
+/** What was called where. */
+export interface CallContext {
+  readonly url: string
+  readonly input: DescMessage
+  /** The release that an earlier answer of the server has named. */
+  readonly release: string | undefined
+}
+
+/** The sentences of a refusal: its code, message and field, the request id, and what to do. Never a stack. */
+export function toCommandError(error: ConnectError, called: CallContext): CommandError {
+  const { url } = called
+  const release = error.metadata.get(RELEASE_HEADER) ?? called.release
+  const [detail] = error.findDetails(ErrorDetailSchema)
+  const details = detailsOf(detail?.detailsJson)
+  const request_id = error.metadata.get('x-request-id')
+  const hints = [hintOf(error, details, called.input), ...releaseHints(error, release)]
+  const said = [error.rawMessage, ...detailTexts(details)].filter((part) => part !== '').join(': ')
+  const text = [
+    request_id === null ? said : `${said} (request ${request_id})`,
+    ...hints.filter((hint) => hint !== ''),
+  ].join('\n')
+  if (UNREACHABLE.has(error.code))
+    return new CommandError(3, release === undefined ? `no back office answers at ${url}: ${text}` : text, {
+      cause: error,
+    })
+  const name = Code[error.code].replace(/(?!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase()
+  return new CommandError(1, `refused ${detail?.code ?? name}: ${text}`, {
+    cause: error,
+    ...(detail && { error_code: detail.code }),
+  })
+}
+
+type Details = Readonly<Record<string, unknown>>
+
+function detailsOf(json: string | undefined): Details {
+  try {
+    return JSON.parse(json || '{}')
+  } catch {
+    return {}
+  }
+}
+
+/** The details as words: the field and the reason first, then everything else by its name. */
+function detailTexts({ description, reason, ...more }: Details): readonly string[] {
+  const others = Object.entries(more).map(
+    ([name, value]) =>
+      `${name.replaceAll('_', ' ')} ${typeof value === 'object' ? JSON.stringify(value) : value}`,
+  )
+  return [description, reason, others.join(', ')].map((part) => (part === undefined ? '' : String(part)))
+}
+
+/** What to do about a refusal. */
+function hintOf({ code }: ConnectError, details: Details, { fields }: DescMessage): string {
+  const { approval_id, description } = details
+  if (typeof approval_id === 'string')
+    return `a second person decides: multihub approvals approve ${approval_id} --reason "..."`
+  const field = fields.find(({ name }) => name === description)
+  if (field !== undefined && code === Code.InvalidArgument)
+    return `the flag of this field is --${field.name.replaceAll('_', '-')}`
+  switch (code) {
+    case Code.Unauthenticated:
+      return 'run "multihub login", or give --token'
+    case Code.PermissionDenied:
+      return '"multihub whoami" shows your rights'
+    case Code.NotFound:
+      return '"multihub search ID" finds what an identifier names'
+    case Code.ResourceExhausted:
+      return 'wait a minute, then try again'
+    default:
+      return ''
+  }
+}
+
+/** Names both releases when another release can be the cause: an RPC or a field that one of both does not know. */
+function releaseHints({ code, rawMessage }: ConnectError, release: string | undefined): readonly string[] {
+  const { version } = readBuildInfo()
+  const is_unknown_rpc = code === Code.Unimplemented
+  const is_unknown_field = rawMessage.includes('unknown field')
+  if (!is_unknown_rpc && !is_unknown_field && code !== Code.InvalidArgument) return []
+  if (release === undefined)
+    return is_unknown_rpc ? ['is this the address of a back office? it does not say its release'] : []
+  const order = compareReleases(release, version)
+  if (order === 0) return []
+  const both = `the server has release ${release}, this command ${version}`
+  if (order > 0)
+    return [`${both}: install the command of release ${release}, this one may not know what it needs`]
+  if (!is_unknown_rpc && !is_unknown_field) return []
+  const missing = is_unknown_rpc ? 'has no such command yet' : 'does not know this field yet'
+  return [
+    `${both}: the server ${missing}; use the command of release ${release}${is_unknown_field ? ', or leave the flag out' : ''}`,
+  ]
+}
+
+/** Above 0 when the first release is newer. Releases are numbers with points; what follows them is not compared. */
+function compareReleases(a: string, b: string): number {
+  const [numbers_a = [], numbers_b = []] = [a, b].map((release) =>
+    release
+      .replace(/[^\d.].*$/, '')
+      .split('.')
+      .map(Number),
+  )
+  for (let n = 0; n < 3; n += 1) {
+    const difference = (numbers_a[n] ?? 0) - (numbers_b[n] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return a === b ? 0 : a.localeCompare(b)
+}

@@ -1,0 +1,186 @@
+import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
+import { sleep } from '#lib/base/time.ts'
+import type { Connection } from './call/connection.ts'
+import type { Verb } from './nouns/noun.ts'
+import { explainCodes } from './output/explain-codes.ts'
+import { jsonOf, printCsv, printResource, printTable, rowsField } from './output/print.ts'
+import { fieldValue } from './output/values.ts'
+import type { CommonFlags } from './request/common-flags.ts'
+import { requestOf } from './request/flags.ts'
+import { CommandError, type Terminal } from './terminal.ts'
+
+/** The flags of a list besides those of its fields. */
+interface ListFlags {
+  readonly limit?: string
+  readonly watch?: boolean
+  readonly csv?: boolean
+}
+
+/** All flags of a command. */
+export type Flags = CommonFlags & ListFlags & Readonly<Record<string, string | boolean | undefined>>
+
+/** One command with what it needs to call its RPC. */
+export interface VerbCall {
+  readonly connection: Connection
+  readonly service: DescService
+  readonly method: DescMethodUnary
+  readonly verb: Verb
+  readonly flags: Flags
+  readonly terminal: Terminal
+}
+
+const LIMIT_DEFAULT = 100
+const PAGE_MAX = 1_000
+const WATCH_MS = 2_000
+
+/** Among this many rows a thing is looked for that no RPC shows alone. */
+const FIND_MAX = 10_000
+
+/** Prints a list: as a table for people, JSON, JSON lines or CSV; with `--watch` again and again. */
+export async function runList(call: VerbCall, columns: readonly string[], request: Message): Promise<void> {
+  const { flags, terminal, method, verb } = call
+  const limit = readLimit(flags.limit)
+  const { message: row } = rowsField(method.output)
+  const form = { is_minor: flags.minor === true }
+  const { stdout } = terminal
+  if (flags.watch) return watch(call, columns, request, limit)
+  if (flags.jsonl) {
+    for await (const rows of pagesOf(call, request, limit))
+      for (const one of rows) stdout.write(`${jsonOf(row, one)}\n`)
+    return
+  }
+  if (flags.csv && verb.csv !== undefined) return exportCsv(call, verb.csv)
+  if (flags.csv) {
+    let is_first = true
+    for await (const rows of pagesOf(call, request, limit)) {
+      printCsv(stdout, row, rows, columns, form, is_first)
+      is_first = false
+    }
+    return
+  }
+  const rows = await allRows(call, request, limit)
+  if (flags.json) {
+    stdout.write(`[${rows.map((one) => jsonOf(row, one)).join(',\n')}]\n`)
+    return
+  }
+  printRows(call, columns, rows)
+  if (rows.length === limit) terminal.stderr.write(`the first ${limit}; --limit shows more\n`)
+}
+
+/** Prints the one row of a list that has this id. Throws `CommandError` 1 without it. */
+export async function findRow(
+  call: VerbCall,
+  field_name: string,
+  id: string,
+  request: Message,
+): Promise<void> {
+  const { flags, terminal, method } = call
+  const { message: row } = rowsField(method.output)
+  const field = row.fields.find(({ name }) => name === field_name)
+  if (field === undefined) throw new TypeError(`a row of ${row.typeName} has no ${field_name}`)
+  for await (const rows of pagesOf(call, request, FIND_MAX)) {
+    const found = rows.find((one) => String(fieldValue(one, field)) === id)
+    if (found === undefined) continue
+    if (flags.json || flags.jsonl)
+      terminal.stdout.write(`${jsonOf(row, found, flags.json ? 2 : undefined)}\n`)
+    else printResource(terminal.stdout, row, found, { is_minor: flags.minor === true })
+    return
+  }
+  throw new CommandError(1, `there is no ${field_name.replaceAll('_', ' ')} ${id}`)
+}
+
+function printRows(
+  { method, verb, flags, terminal }: VerbCall,
+  columns: readonly string[],
+  rows: readonly Message[],
+): void {
+  const { stdout } = terminal
+  const { message: row, name } = rowsField(method.output)
+  const what = name.replaceAll('_', ' ')
+  if (rows.length > 0 || stdout.isTTY !== true)
+    printTable(stdout, row, rows, columns, { is_minor: flags.minor === true })
+  if (rows.length === 0) terminal.stderr.write(`no ${what}\n`)
+  else if (stdout.isTTY === true && verb.next !== undefined) stdout.write(`\nnext: multihub ${verb.next}\n`)
+  if (flags.explain && verb.explains !== undefined) {
+    const field = row.fields.find((one) => one.name === verb.explains)
+    if (field !== undefined) explainCodes(stdout, new Set(rows.map((one) => Number(fieldValue(one, field)))))
+  }
+}
+
+function readLimit(text: string | undefined): number {
+  if (text === undefined) return LIMIT_DEFAULT
+  const limit = text === 'all' ? Number.MAX_SAFE_INTEGER : Number(text)
+  if (!Number.isSafeInteger(limit) || limit < 1)
+    throw new CommandError(2, '--limit takes a number from 1, or all')
+  return limit
+}
+
+/** The rows of a list, page after page, until there are `limit`. */
+async function* pagesOf(
+  { connection, service, method }: VerbCall,
+  request: Message,
+  limit: number,
+): AsyncGenerator<readonly Message[]> {
+  const rows_field = rowsField(method.output)
+  const is_paged = method.input.fields.some(({ name }) => name === 'page_token')
+  let left = limit
+  let page_token = ''
+  do {
+    if (is_paged) {
+      Reflect.set(request, 'pageSize', Math.min(left, PAGE_MAX))
+      Reflect.set(request, 'pageToken', page_token)
+    }
+    const answer = await connection.call(service, method, request)
+    const rows = (fieldValue(answer, rows_field) as readonly Message[]).slice(0, left)
+    left -= rows.length
+    yield rows
+    page_token = is_paged ? String(Reflect.get(answer, 'nextPageToken') ?? '') : ''
+  } while (page_token !== '' && left > 0)
+}
+
+async function allRows(call: VerbCall, request: Message, limit: number): Promise<readonly Message[]> {
+  const rows: Message[] = []
+  for await (const page of pagesOf(call, request, limit)) rows.push(...page)
+  return rows
+}
+
+/** Prints the CSV that the server makes, part after part. */
+async function exportCsv(
+  { connection, service, verb, flags, terminal }: VerbCall,
+  rpc: string,
+): Promise<void> {
+  const method = service.method[rpc] as DescMethodUnary
+  const request = requestOf(method, verb, undefined, flags)
+  let page_token = ''
+  do {
+    Reflect.set(request, 'pageToken', page_token)
+    const answer = await connection.call(service, method, request)
+    terminal.stdout.write(String(Reflect.get(answer, 'csv')))
+    page_token = String(Reflect.get(answer, 'nextPageToken'))
+  } while (page_token !== '')
+}
+
+/** Shows a list again every two seconds. As JSON lines, each row is printed when it is new or has changed. */
+async function watch(
+  call: VerbCall,
+  columns: readonly string[],
+  request: Message,
+  limit: number,
+): Promise<void> {
+  const { flags, method, terminal } = call
+  const { stdout } = terminal
+  const { message: row } = rowsField(method.output)
+  let seen = new Set<string>()
+  for (;;) {
+    const rows = await allRows(call, request, limit)
+    if (flags.jsonl || flags.json) {
+      const now = rows.map((one) => jsonOf(row, one))
+      for (const line of now.toReversed()) if (!seen.has(line)) stdout.write(`${line}\n`)
+      seen = new Set(now)
+    } else {
+      if (stdout.isTTY) stdout.write('\u001b[2J\u001b[H')
+      printRows(call, columns, rows)
+    }
+    await sleep(WATCH_MS)
+  }
+}
