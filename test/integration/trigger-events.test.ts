@@ -11,6 +11,7 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
+import { EVENTS } from '../../apps/cli/commands/trigger.ts'
 import { runCommand } from '../../apps/cli/program.ts'
 import {
   type DoorAnswer,
@@ -88,15 +89,32 @@ const CASES = TRIGGERED_EVENTS.flatMap((event) => statusesOf(event).map((status)
   // It comes when the route's half an hour is over; see the test of deposits that expire.
   .filter(([, status]) => status !== 'declined')
 
+/** Runs the command line as the merchant, and returns its exit code and what it printed. */
+async function command(...words: readonly string[]) {
+  let [out, err] = ['', '']
+  const code = await runCommand(words, {
+    variables: { MULTIHUB_URL: door.url, MULTIHUB_TOKEN: token },
+    directory: tmpdir(),
+    stdin: process.stdin,
+    stdout: { write: (text) => (out += text) },
+    stderr: { write: (text) => (err += text) },
+  })
+  return { code, out, err }
+}
+
 // O20
 test.each(CASES)('%s with the status %s arrives at a listener, once', async (event, status) => {
-  const request = { event, status, amount: { minor: '12300' }, operationId: uuidv7() }
-  const made = await triggered(request)
+  const operationId = uuidv7()
+  const words = ['--status', status, '--amount', '123.00', '--currency', 'INR', '--operation-id', operationId]
+  const { code, out, err } = await command('trigger', event, ...words, '--json')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  const made = JSON.parse(out)
   await hear(event, made.cId, status)
-  const { status: again, body } = await trigger(request)
-  expect([again, body.cId]).toEqual([200, made.cId])
-  const ids = (of: typeof made) => of.references.map(({ kind, id }) => `${kind} ${id}`)
-  expect(ids(body)).toEqual(ids(made))
+  const request = { event, status, amount: { minor: '12300', currency: 'INR' }, operationId }
+  const again = await triggered(request)
+  expect(again.cId).toBe(made.cId)
+  const ids = (of: typeof again) => of.references.map(({ kind, id }) => `${kind} ${id}`)
+  expect(ids(again)).toEqual(ids(made))
   expect(ids(made).length).toBeGreaterThan(0)
 })
 
@@ -216,29 +234,41 @@ test('a deposit that must expire is pending when the time of the call is over, a
   expect(heard).toEqual([...new Set(heard)])
 })
 
-test('the command line triggers an event, with an amount in major units', async () => {
-  const written: string[] = []
-  const output = { write: (text: string) => written.push(text) }
-  const words = [
+test('the command line shows the ids and the timeline of what it made', async () => {
+  const { code, out } = await command(
     'trigger',
-    'payment.completed',
+    'refund.requested',
     '--amount',
-    '123.00',
-    '--currency',
-    'INR',
+    '123.00 INR',
     '--c-id',
     'from-cli',
-  ]
-  const code = await runCommand([...words, '--application', shop.application_id, '--json'], {
-    variables: { MULTIHUB_URL: door.url, MULTIHUB_TOKEN: token },
-    directory: tmpdir(),
-    stdin: process.stdin,
-    stdout: output,
-    stderr: output,
-  })
-  expect([code, JSON.parse(written.join(''))]).toMatchObject([
+  )
+  expect(code).toBe(0)
+  expect(out).toMatch(
+    /^payment {2}\S+ {2}test: deposit of \d+\.\d\d INR, success\nrefund {3}\S+ {2}test: refund of /,
+  )
+  expect(out).toMatch(
+    /\nc_id {5}from-cli\n\nDeposit \d+\.\d\d INR {2}success {2}from-cli .*\n(.*\n)*next {2}Refund of /,
+  )
+  const ticket = await command('trigger', 'ticket.created')
+  expect([ticket.code, ticket.out]).toEqual([
     0,
-    { cId: 'from-cli', pending: false, references: [{ kind: 'payment' }] },
+    expect.stringMatching(/^ticket {2}\S+ {2}.*\nc_id {4}\S+\n$/),
   ])
-  await hear('payment.completed', 'from-cli', 'success')
+})
+
+test('the command line lists the events with their statuses when it gets another one', async () => {
+  expect(Object.entries(EVENTS).map(([event, [, ...statuses]]) => [event, [...statuses].sort()])).toEqual(
+    expect.arrayContaining(TRIGGERED_EVENTS.map((event) => [event, [...statusesOf(event)].sort()])),
+  )
+  expect(Object.keys(EVENTS).sort()).toEqual([...TRIGGERED_EVENTS].sort())
+  for (const words of [['trigger'], ['trigger', 'payment.lost'], ['trigger', 'toString']]) {
+    const { code, err } = await command(...words)
+    expect(code).toBe(2)
+    for (const event of TRIGGERED_EVENTS) expect(err).toContain(`  ${event} `)
+  }
+  expect(await command('trigger', 'payment.completed', '--amount', '1')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--amount'),
+  })
 })

@@ -51,7 +51,11 @@ export const declare: DeclareCommand = (command, terminal) => {
         create(WatchExchangesRequestSchema, { ...filter, sinceCursor }),
       ) as AsyncIterable<WatchExchangesResponse>
     const seen = new Set<string>()
+    let is_open = false
     for await (const { exchanges, lost } of followStream(open, terminal)) {
+      if (!is_open)
+        terminal.stderr.write('Watching. Ctrl-C ends; earlier requests: multihub exchanges list\n')
+      is_open = true
       if (lost > 0n) terminal.stderr.write(`${lost} requests were not kept\n`)
       // After a cursor, an exchange can come a second time.
       const fresh = exchanges.filter(({ exchangeId }) => !seen.has(exchangeId))
