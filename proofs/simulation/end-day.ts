@@ -1,5 +1,5 @@
 import { sleep } from '#lib/base/time.ts'
-import { openProblems } from './end-sessions.ts'
+import { FORGETS_NAME, openProblems } from './end-sessions.ts'
 import { filesOf } from './invariants/files.ts'
 import { lateLookups, paymentsOf } from './invariants/judge.ts'
 import type { World } from './world/world.ts'
@@ -30,8 +30,12 @@ function dayProblems(world: World): readonly string[] {
     lateLookups(payment).map(({ id }) => `${payment.payment_id} still waits for its late lookup ${id}`),
   )
   if (!world.databases.has('attachments')) return problems
-  for (const { attachment_id, status, claim } of filesOf(world))
+  for (const { attachment_id, status, claim, name } of filesOf(world)) {
     if (status === 'ready' && claim === undefined)
       problems.push(`the file ${attachment_id} was not used for a day, and has not expired`)
-  return [...problems, ...openProblems(world, [])]
+    if (status === 'rejected' && name !== 'erased')
+      problems.push(`the file ${attachment_id} was rejected a day ago, and still has its name`)
+  }
+  // The names of files that have expired only now stay for another day.
+  return [...problems, ...openProblems(world, [FORGETS_NAME])]
 }

@@ -12,6 +12,9 @@ import type { World } from './world/world.ts'
  */
 const SESSION_OVER_MS = 20 * 60_000
 
+/** The effect that forgets the name of a file a day after its end. */
+export const FORGETS_NAME = 'forget_name'
+
 /** Within this time every process has compared its clock with its store's again, and acts. */
 const CLOCKS_MEASURED_MS = 5_000
 
@@ -21,8 +24,8 @@ const CLOCKS_MEASURED_MS = 5_000
  */
 const END_MAX_MS = 200_000
 
-/** What waits for a day: the end of a ready file that nothing uses. */
-const WAITS = ['expire_unused']
+/** What waits for a day: the end of a ready file that nothing uses, and the name of a file that has ended. */
+const WAITS = ['expire_unused', FORGETS_NAME]
 
 /**
  * Moves the time behind the end of all upload sessions and judges what is left: every file has a final status, has exactly

@@ -189,7 +189,8 @@ describe('an upload session', () => {
     await expect(fixture.finalize(id, { merchant_id: own })).rejects.toMatchObject({ code: 13002 })
     await eventually(
       () => attachments.get(key),
-      (attachment) => attachment?.status === 'expired' && attachment.effects.length === 0,
+      (attachment) =>
+        attachment?.status === 'expired' && attachment.effects.every(({ kind }) => kind === 'forget_name'),
     )
     expect([await files.get(blob_id), await files.get(last)]).toEqual([undefined, undefined])
     const quota = await upload_quotas.get({ merchant_id: own, environment: 'test', sender: 'merchant' })

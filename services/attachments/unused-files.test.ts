@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { AttachmentPurpose, AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
-import { useClock } from '#lib/base/time.ts'
+import { now, useClock } from '#lib/base/time.ts'
 import { DOWNLOAD_PATH } from '#lib/contract/attachments.ts'
 import { INTERNAL_DOWNLOAD_PATH } from '#lib/patterns/attachment-transfer.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
@@ -42,7 +42,9 @@ async function settled(id: string) {
   const key = { merchant_id: MERCHANT, environment: 'test', attachment_id: id } as const
   const stored = await eventually(
     () => attachments.get(key),
-    (attachment) => attachment?.status === 'expired' && attachment.effects.length === 0,
+    (attachment) =>
+      attachment?.status === 'expired' &&
+      attachment.effects.every(({ kind, due_at }) => kind === 'forget_name' && due_at > now()),
   )
   return { stored, files }
 }
@@ -68,6 +70,17 @@ describe('a ready file', () => {
     const { stored } = await settled(id)
     expect(stored).not.toHaveProperty('upload')
     expect(await files.get(blob_id)).toBeUndefined()
+  })
+
+  // F2, O11
+  test('loses its name a day after it has expired', async () => {
+    const id = await fixture.ready()
+    clock.stepWall(DAY_MS + 1_000)
+    const nameOf = async () => (await settled(id)).stored?.name
+    expect(await nameOf()).not.toBe('erased')
+    clock.stepWall(DAY_MS + 1_000)
+    await eventually(nameOf, (name) => name === 'erased')
+    expect((await settled(id)).stored?.effects).toEqual([])
   })
 
   test('expires also after crashes that would use up the tries of another effect', async () => {

@@ -7,6 +7,7 @@ export interface StoredFile {
   readonly environment: string
   readonly attachment_id: string
   readonly purpose: string
+  readonly name: string
   readonly status: string
   readonly sha256: string
   readonly upload?: { readonly blob_id: string; readonly sha256: string }

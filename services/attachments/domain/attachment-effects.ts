@@ -25,6 +25,9 @@ export const releasePlaceEffect = onceEffect('release_place', 'release')
 /** Ends a ready file that nothing has used in time. */
 export const expireUnusedEffect = onceEffect('expire_unused', 'unused')
 
+/** Forgets the name of a file a day after it was rejected or has expired: it may name a person (O11). */
+export const forgetNameEffect = onceEffect('forget_name', 'name')
+
 /** Ends a claim for a ticket, comment or chargeback that was never stored, because the call that claimed crashed. */
 export const checkClaimEffect = onceEffect('check_claim', 'claim')
 
@@ -36,6 +39,12 @@ export const inspectContentEffect = bytesEffect('inspect_content', 'external', '
 
 /** Sends the content to the virus scanner, until the scanner gives a verdict (F5). */
 export const scanContentEffect = bytesEffect('scan_content', 'external', 'scan')
+
+/** The name of a file whose own one was forgotten. */
+export const FORGOTTEN_NAME = 'erased'
+
+/** How long the sender can still read what the name of a file was that was rejected or has expired. */
+const NAME_KEPT_MS = 24 * 3_600_000
 
 /** An upload that lost its lease may still be storing its last bytes; this is longer than any call of the store. */
 const LATE_BYTES_MS = 60_000
@@ -55,19 +64,27 @@ export function deleteLateBytes(
   return deleteBytesEffect.newEffect(attachment, { blob_id }, { at, due_at })
 }
 
-/** The attachment after its end as rejected or expired: all its bytes are deleted, and its place in the quota is free. */
+/**
+ * The attachment after its end as rejected or expired: all its bytes are deleted, its place in the quota is free, and its name is
+ * forgotten a day later.
+ */
 export function endAttachment(
   attachment: Attachment,
   end: Required<Pick<Attachment, 'status' | 'reason'>> | { readonly status: 'expired' },
   at: Date,
 ): Attachment {
-  const { writer, upload, status, ...rest } = attachment
+  const { writer, upload, status, name, ...rest } = attachment
+  const forget_at = new Date(at.getTime() + NAME_KEPT_MS)
+  const over = [expireSessionEffect, forgetNameEffect]
   const effects = [
-    ...attachment.effects.filter((effect) => !expireSessionEffect.matches(effect)),
+    ...attachment.effects.filter((effect) => !over.some((one) => one.matches(effect))),
+    ...(name === FORGOTTEN_NAME
+      ? []
+      : [forgetNameEffect.newEffect(attachment, {}, { at, due_at: forget_at })]),
     // A file that was ready has given its place back already.
     ...(status === 'ready' ? [] : [releasePlaceEffect.newEffect(attachment, {}, { at })]),
     ...(upload === undefined ? [] : [deleteBytes(attachment, upload.blob_id, at)]),
     ...(writer === undefined ? [] : [deleteLateBytes(attachment, writer, at)]),
   ]
-  return { ...rest, ...end, updated_at: at, effects }
+  return { ...rest, name, ...end, updated_at: at, effects }
 }

@@ -9,6 +9,8 @@ import {
   deleteBytesEffect,
   expireSessionEffect,
   expireUnusedEffect,
+  FORGOTTEN_NAME,
+  forgetNameEffect,
   releasePlaceEffect,
 } from '../domain/attachment-effects.ts'
 import { withoutClaim } from '../domain/claim.ts'
@@ -34,6 +36,10 @@ export function bindCleanUp(
     // Both let the place of the file be given back and its bytes be deleted (F2).
     expireSessionEffect.bind<Attachment>({ ...OPTIONS, run: expireNow }),
     expireUnusedEffect.bind<Attachment>({ ...OPTIONS, run: expireNow }),
+    forgetNameEffect.bind<Attachment>({
+      ...OPTIONS,
+      run: async () => (current) => ({ ...current, name: FORGOTTEN_NAME }),
+    }),
     releasePlaceEffect.bind<Attachment>({
       ...OPTIONS,
       async run(_effect, attachment) {

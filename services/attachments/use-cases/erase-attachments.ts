@@ -1,11 +1,8 @@
 import { now } from '#lib/base/time.ts'
-import { endAttachment } from '../domain/attachment-effects.ts'
+import { endAttachment, FORGOTTEN_NAME } from '../domain/attachment-effects.ts'
 import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentList } from './claim-attachments.ts'
 import type { AttachmentsDeps } from './deps.ts'
-
-/** The name of a file that was erased. */
-const ERASED_NAME = 'erased'
 
 /**
  * Destroys the names and bytes of files, which identify a person (O11): they are expired, and an effect deletes the bytes. Those that
@@ -19,9 +16,9 @@ export async function eraseAttachments(
     const stored = await runner.update(
       keyOfAttachment({ merchant_id, environment, attachment_id }),
       (current) =>
-        current.status === 'expired' && current.name === ERASED_NAME
+        current.status === 'expired' && current.name === FORGOTTEN_NAME
           ? undefined
-          : endAttachment({ ...current, name: ERASED_NAME }, { status: 'expired' }, now()),
+          : endAttachment({ ...current, name: FORGOTTEN_NAME }, { status: 'expired' }, now()),
     )
     if (stored) await runner.runEffects(stored)
   }
