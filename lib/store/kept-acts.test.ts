@@ -14,6 +14,7 @@ interface Item {
   readonly limits?: { readonly daily: number }
   readonly email?: string
   readonly currencies?: readonly string[]
+  readonly refusals?: readonly { readonly id: string; readonly code: number }[]
 }
 
 let opened: TestStore
@@ -22,7 +23,7 @@ let others: Collection<Item>
 let findAct: ReturnType<typeof keepActs>['findAct']
 beforeAll(async () => {
   opened = await openTestStore()
-  const acts = keepActs(opened.store)
+  const acts = keepActs(opened.store, ['refusals'])
   findAct = acts.findAct
   const spec = { name: 'items', partition: ['item_id'], key: ['item_id'] }
   items = await acts.store.collection<Item>({ ...spec, indexes: ACT_INDEX })
@@ -95,6 +96,18 @@ test('nothing is kept outside of an act, in its background work, and by a collec
     await close()
   })
   expect(await findAct(audit_id)).toBeUndefined()
+})
+
+// O4: a lost act whose refusal was kept would be completed as done.
+test('a write that only remembers a refusal is not kept as an act', async () => {
+  const [refused, accepted, item_id] = [uuidv7(), uuidv7(), uuidv7()]
+  await items.insert({ item_id, status: 'open' })
+  const set = (fields: Partial<Item>) => update(items, { item_id }, (current) => ({ ...current, ...fields }))
+  await inAct(refused, () => set({ refusals: [{ id: 'r1', code: 11004 }] }))
+  expect(await findAct(refused)).toBeUndefined()
+  await inAct(accepted, () => set({ status: 'closed', refusals: [] }))
+  expect(await findAct(accepted)).toBeDefined()
+  expect(await items.get({ item_id })).toMatchObject({ status: 'closed', refusals: [] })
 })
 
 test('a write over another version is refused as without an act', async () => {

@@ -41,9 +41,13 @@ interface KeepingCollection {
 
 /**
  * Wraps the store of an owner so that every collection with `ACT_INDEX` keeps the acts that change it, and gives the look-up of an
- * act. What the request of an act changes later and in the background, such as its effects, is not part of the act.
+ * act. What the request of an act changes later and in the background, such as its effects, is not part of the act. Nor is a write
+ * that changes only `refusal_fields`, in which an owner remembers what it has refused: a refused act was not done.
  */
-export function keepActs(store: Store): {
+export function keepActs(
+  store: Store,
+  refusal_fields: readonly string[] = [],
+): {
   readonly store: Store
   readonly findAct: (audit_id: string) => Promise<KeptAct | undefined>
 } {
@@ -56,7 +60,7 @@ export function keepActs(store: Store): {
         if (spec.indexes?.['by_act'] === undefined) return collection
         // Every document can have the fields of acts.
         collections.push({ spec, find: (collection as unknown as KeepingCollection).find })
-        return withActs(spec, collection)
+        return withActs(spec, collection, refusal_fields)
       },
     },
     async findAct(audit_id) {
@@ -90,14 +94,20 @@ export function outsideOfActs<D extends object>(collection: Collection<D>): Coll
   }
 }
 
-function withActs<D extends object>(spec: CollectionSpec, collection: Collection<D>): Collection<D> {
+function withActs<D extends object>(
+  spec: CollectionSpec,
+  collection: Collection<D>,
+  refusal_fields: readonly string[],
+): Collection<D> {
   const keyOfDocument = keyOf(spec)
   return {
     ...collection,
     insert(document, options) {
       const audit_id = currentAct()
       return collection.insert(
-        audit_id === undefined ? document : withAct(document, audit_id, undefined),
+        audit_id === undefined
+          ? document
+          : withAct(document, audit_id, undefined, documentChange(undefined, document)),
         options,
       )
     },
@@ -107,14 +117,29 @@ function withActs<D extends object>(spec: CollectionSpec, collection: Collection
       // Only the document of that version is replaced, so this is exactly what was there before.
       const before = await collection.get(keyOfDocument(document as never))
       if (before?.version !== expected_version) throw new Conflict(`${spec.name}: changed before an act`)
-      return await collection.replace(withAct(document, audit_id, before), expected_version)
+      const change = documentChange(before, document)
+      const is_refusal = isOnly(change, refusal_fields)
+      return await collection.replace(
+        is_refusal ? document : withAct(document, audit_id, before, change),
+        expected_version,
+      )
     },
   }
 }
 
-function withAct<D extends object>(document: D, audit_id: string, before: Stored<D> | undefined): D {
+/** Whether a change has some of the fields, and no others. */
+function isOnly({ before, after }: DocumentChange, fields: readonly string[]): boolean {
+  const changed = [...Object.keys(before), ...Object.keys(after)]
+  return changed.length > 0 && changed.every((field) => fields.includes(field))
+}
+
+function withAct<D extends object>(
+  document: D,
+  audit_id: string,
+  before: Stored<D> | undefined,
+  change: DocumentChange,
+): D {
   const { act_ids = [], act_changes = [] }: ActFields & object = before ?? {}
-  const change = documentChange(before, document)
   const earlier = before && changeOf(before, audit_id)
   const others = act_ids.flatMap((id, at) => (id === audit_id ? [] : [{ id, json: act_changes[at] ?? '{}' }]))
   const json = JSON.stringify(earlier === undefined ? change : joinChanges(earlier, change))

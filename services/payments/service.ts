@@ -131,7 +131,7 @@ export const role: Role<'payments'> = {
   settings: PAYMENTS_CONFIG,
   async start(context) {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
-    const acts = keepActs(await context.openStore())
+    const acts = keepActs(await context.openStore(), ['reservation_refusals'])
     const store = await openPaymentsStore(acts.store, context.keys)
     const { registry, ...clients } = clientsOf(context)
     const registry_cache = createRegistryCache({ client: registry, bus: context.bus, role: 'payments' })

@@ -93,14 +93,13 @@ export const auditIsWhole: Invariant = function* ({ databases }) {
     if (outcome === undefined) yield `the act ${intent.audit_id} of ${intent.rpc} has no outcome`
 }
 
-/** What owners have kept of acts is known: it was done, or its owner refused it and keeps the refusal. */
+/** What owners have kept of acts was done. */
 export const keptActsWereDone: Invariant = function* ({ databases, history }) {
   for (const { intent, outcome } of actsOf(databases)) {
     const { audit_id, rpc } = intent
     // An owner keeps the last acts of a document only, so another process may not have found it.
     const is_missed = outcome === 'unknown' && history.forgotten_acts.has(audit_id)
-    const is_known = outcome === 'done' || outcome === 'refused'
-    if (history.acts.has(audit_id) && !is_known && !is_missed)
+    if (history.acts.has(audit_id) && outcome !== 'done' && !is_missed)
       yield `the act ${audit_id} of ${rpc} was done, and the audit trail says ${outcome}`
   }
 }
