@@ -6,18 +6,20 @@ import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { TicketCategory, TicketPriority } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
+import { role as balances } from '../../balances/service.ts'
 import { role as support } from '../../support/service.ts'
 import { startDoor, type TestDoor } from '../backoffice.fixture.ts'
 
 const REFUNDS = 'multihub.support.v1.RefundService'
 const TICKETS = 'multihub.support.v1.TicketService'
+const BALANCES = 'multihub.balances.v1.BalanceService'
 
 let door: TestDoor
 let operator: string
 let merchant: string
 let stranger: string
 beforeAll(async () => {
-  door = await startDoor([support])
+  door = await startDoor([support, balances])
   operator = (await door.newPrincipal(['support', 'money'])).token
   merchant = (await door.newPrincipal(['read'], '7001')).token
   stranger = (await door.newPrincipal(['read'], '7002')).token
@@ -75,6 +77,29 @@ test("a merchant's principal reads its refund and its comments, without the oper
     status: 200,
     body: { comments: [{ body: 'sorry' }] },
   })
+})
+
+// O2
+test("a merchant's principal sees its adjustments and settlements without the operator's reasons", async () => {
+  const scope = { merchantId: '7001', environment: 'ENVIRONMENT_TEST' }
+  const fields = { ...scope, currency: 'INR', reason: 'goodwill for a difficult client' }
+  const amount = { minor: '100' }
+  const adjusted = await door.call(operator, `${BALANCES}/Adjust`, { ...fields, amount, operationId: 'a' })
+  const { entryId } = adjusted.body.entry
+  await door.call(operator, `${BALANCES}/Settle`, { ...fields, operationId: 's' })
+  const answersFor = async (token: string) => [
+    (await door.call(token, `${BALANCES}/ListEntries`, scope)).body,
+    (await door.call(token, `${BALANCES}/GetEntry`, { ...scope, entryId })).body,
+    (await door.call(token, `${BALANCES}/ExportEntries`, scope)).body,
+  ]
+  const seen = await answersFor(merchant)
+  expect(seen[0].entries).toMatchObject([
+    { kind: 'LEDGER_ENTRY_KIND_ADJUSTMENT', amount: { minor: '100' }, reason: '' },
+    { kind: 'LEDGER_ENTRY_KIND_SETTLEMENT', reason: '' },
+  ])
+  expect(seen[1].entry).toEqual(seen[0].entries[0])
+  for (const answer of seen) expect(JSON.stringify(answer)).not.toContain('goodwill')
+  for (const answer of await answersFor(operator)) expect(JSON.stringify(answer)).toContain('goodwill')
 })
 
 // O2

@@ -16,6 +16,7 @@ import {
   entryQueryFromProto,
   entryToProto,
   exportPartToProto,
+  shownEntry,
 } from './entries-proto.ts'
 import { idOf, pastInstantOf, scopeOf } from './request-fields.ts'
 
@@ -44,7 +45,11 @@ export function createBalanceRpc(
     })),
     listEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, checkPageSize(request.pageSize), request.newestFirst)
-      return entryPageToProto(query, await ledger.listEntries(query))
+      const entries = await ledger.listEntries(query)
+      return entryPageToProto(
+        query,
+        entries.map((one) => shownEntry(one, request.asMerchant)),
+      )
     }),
     getEntry: by(['backoffice', 'internal'], async (request) => {
       const { environment, merchant_id } = scopeOf(request)
@@ -54,7 +59,7 @@ export function createBalanceRpc(
         idOf(request.entryId, 'entry_id', ENTRY_ID_CHARACTERS_MAX),
       )
       if (entry === undefined) throw fieldError(1003, 'entry_id')
-      return { entry: entryToProto(entry) }
+      return { entry: entryToProto(shownEntry(entry, request.asMerchant)) }
     }),
     summarizeLedger: by(['backoffice'], async () => {
       const { is_consistent, verified_until } = await summarizeLedger(verifications)
@@ -65,7 +70,11 @@ export function createBalanceRpc(
     }),
     exportEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, EXPORT_PART_ENTRIES_MAX)
-      return exportPartToProto(query, await ledger.listEntries(query))
+      const entries = await ledger.listEntries(query)
+      return exportPartToProto(
+        query,
+        entries.map((one) => shownEntry(one, request.asMerchant)),
+      )
     }),
   })
 }

@@ -73,6 +73,13 @@ export function entryToProto({
   }
 }
 
+/** An entry as the operator sees it, or `as_merchant` without why the operator adjusted or settled. */
+export function shownEntry<E extends RecordedEntry>(recorded: E, as_merchant: boolean): E {
+  const { entry } = recorded
+  const is_by_operator = entry.kind === 'adjustment' || entry.kind === 'settlement'
+  return as_merchant && is_by_operator ? { ...recorded, entry: { ...entry, reason: '' } } : recorded
+}
+
 /** Maps an entry that another balances process sent; `undefined` when it has values that this release does not know. */
 export function entryFromProto(message: LedgerEntry): RecordedEntry | undefined {
   const { amount, createTime, refusedCode, paymentId } = message

@@ -63,6 +63,6 @@ function movement({ kind, amount, debit, credit, reason }: LedgerEntry): string 
     case LedgerEntryKind.RELEASE:
       return `${money} that was held has been given back`
     default:
-      return `${money} from ${ACCOUNTS[debit]} to ${ACCOUNTS[credit]} (${reason})`
+      return `${money} from ${ACCOUNTS[debit]} to ${ACCOUNTS[credit]}${reason === '' ? '' : ` (${reason})`}`
   }
 }

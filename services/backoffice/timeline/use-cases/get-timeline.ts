@@ -117,9 +117,10 @@ async function readParts(
     return items
   }
   const none = { items: [], has_more: false }
+  const readEntries = () => readLedger(sources, payment, principal_id !== undefined)
   const [support, ledger] = await Promise.all([
     readPart(gaps, 'support', () => readSupport(sources, payment), undefined),
-    readPart<Part<LedgerEntry>>(gaps, 'balances', () => readLedger(sources, payment), none),
+    readPart<Part<LedgerEntry>>(gaps, 'balances', readEntries, none),
   ])
   if (support?.moreComments) gaps.incomplete.add('ticket')
   const resources = complete(['delivery', 'event', 'operator_act'], resourcesOf(explanation, support))

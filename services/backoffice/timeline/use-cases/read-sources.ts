@@ -73,15 +73,17 @@ export async function readSupport(
   return support.getPaymentSupport({ merchantId, environment, paymentHId }, CALL)
 }
 
-/** Reads the ledger entries of a payment. */
+/** Reads the ledger entries of a payment, `as_merchant` without the operator's reasons. */
 export async function readLedger(
   { balances }: TimelineSources,
   { merchantId, environment, paymentId }: Payment,
+  as_merchant: boolean,
 ): Promise<Part<LedgerEntry>> {
   const items: LedgerEntry[] = []
   let pageToken = ''
   for (let pages = 0; pages < LEDGER_PAGES_MAX; pages += 1) {
-    const request = { merchantId, environment, paymentId, pageSize: PAGE_SIZE, pageToken, newestFirst: true }
+    const order = { pageSize: PAGE_SIZE, pageToken, newestFirst: true }
+    const request = { merchantId, environment, paymentId, asMerchant: as_merchant, ...order }
     const page = await balances.listEntries(request, CALL)
     items.push(...page.entries)
     pageToken = page.nextPageToken
