@@ -204,6 +204,27 @@ test('amounts in minor units by their name, lists that an update wraps, and part
   await run([...update, '--scopes', ''])
   expect(await read()).toEqual([])
   expect((await run([...update, '--rate-limits', 'many'])).code).toBe(2)
+  await run([...update, '--rate-limits', 'payment.in=5'])
+  expect((await json('credentials', 'show', credential.applicationId)).rateLimits).toEqual({
+    'payment.in': 5,
+  })
+})
+
+test('an endpoint has a --url of its own', async () => {
+  const id = await newMerchant()
+  const create = ['endpoints', 'create', '--merchant', id, '--environment', 'test']
+  const { endpoint, secret } = await json(
+    ...create,
+    '--url',
+    'https://shop.example/hook',
+    '--backoffice-url',
+    door.url,
+  )
+  expect(endpoint.url).toBe('https://shop.example/hook')
+  expect((await run(['endpoints', 'list', '--merchant', id], { columns: 200 })).out).not.toContain(secret)
+  expect(
+    (await run([...create, '--url', 'https://shop.example/', '--backoffice-url', 'http://127.0.0.1:1'])).code,
+  ).toBe(3)
 })
 
 test('what destroys something asks first', async () => {
@@ -265,4 +286,6 @@ test('the command starts as a process of its own, and completes its words', () =
     ).trim()
   expect(complete('ref')).toBe('refunds')
   expect(complete('refunds', 'app')).toBe('approve')
+  expect(complete('refunds', 'approve', 'id', '--rea')).toBe('--reason')
+  expect(complete('timeline', 'id', '--re')).toBe('--reveal --reason')
 })

@@ -41,9 +41,10 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'login',
-    about: 'keep an address and a token as a profile',
+    about: 'sign in by a token or OpenID Connect, and keep it as a profile',
     load: () => import('./commands/login.ts'),
   },
+  { name: 'logout', about: 'forget a profile', load: () => import('./commands/logout.ts') },
   { name: 'whoami', about: 'show whose token this is', load: () => import('./commands/whoami.ts') },
   {
     name: 'completion',

@@ -5,18 +5,6 @@ import { NOUNS } from './nouns.ts'
 import { cleanText } from './output/clean-text.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
-const KNOWN_WORDS = {
-  first: [...NOUNS, ...COMMANDS].map(({ name }) => name),
-  readVerbs: async () =>
-    new Map(
-      await Promise.all(
-        NOUNS.map(
-          async ({ name, load }) => [name, (await load()).noun.verbs.map((verb) => verb.name)] as const,
-        ),
-      ),
-    ),
-}
-
 /** What `--version` prints is read only when it is asked for. */
 async function readVersion(): Promise<string> {
   return (await import('#lib/base/build-info.ts')).readBuildInfo().version
@@ -45,20 +33,29 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
   }
 }
 
-/** The program with all nouns. Only the commands of the noun in use are loaded, and of its commands only the RPC in use. */
-async function createProgram(words: readonly string[], terminal: Terminal): Promise<Command> {
+/**
+ * The program with all nouns. Only the commands of the noun in use are loaded, and of its commands only the RPC in use; `everything`
+ * loads all of them, for completion and the reference page.
+ */
+export async function createProgram(
+  words: readonly string[],
+  terminal: Terminal,
+  everything = false,
+): Promise<Command> {
   const program = newCommand('multihub', terminal)
     .description('The command line of Multihub: for the operator, and for developers of merchants.')
     .usage('NOUN VERB [ID] [--flags]')
     .addHelpText('after', '\nExit codes: 0 done, 1 refused, 2 wrong usage, 3 unreachable.')
   for (const { name, about, load } of NOUNS) {
     const command = newCommand(name, terminal).description(about)
-    if (words[0] === name) await addVerbs(command, (await load()).noun, words[1], terminal)
+    if (everything || words[0] === name)
+      await addVerbs(command, (await load()).noun, everything ? undefined : (words[1] ?? ''), terminal)
     program.addCommand(command)
   }
   for (const { name, about, load } of COMMANDS) {
     const command = newCommand(name, terminal).description(about)
-    if (words[0] === name) (await load()).declare(command, terminal, KNOWN_WORDS)
+    if (everything || words[0] === name)
+      (await load()).declare(command, terminal, () => createProgram([], terminal, true))
     program.addCommand(command)
   }
   return program
@@ -85,7 +82,7 @@ async function addVerbs(
     const one = newCommand(verb.name, terminal).description(verb.about)
     const id = verb.id ?? verb.finds
     if (id !== undefined) one.argument('[ID]', `the ${id.replaceAll('_', ' ')}`)
-    if (verb.name === chosen) await addFlags(one, noun, verb, terminal)
+    if (chosen === undefined || verb.name === chosen) await addFlags(one, noun, verb, terminal)
     command.addCommand(one)
   }
 }

@@ -4,6 +4,7 @@ import { byAnyId } from './call/find-payment.ts'
 import { findAccount } from './call/profile.ts'
 import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printResource, resourceOf } from './output/print.ts'
+import type { CommonFlags } from './request/common-flags.ts'
 import { demandId, hasReasonField, manyRequestOf, requestOf } from './request/flags.ts'
 import { type Flags, findRow, runList } from './run-list.ts'
 import { CommandError, type Terminal } from './terminal.ts'
@@ -21,7 +22,8 @@ export async function runVerb(
   if (!is_many) demandId(verb, id, flags)
   const request = is_many ? manyRequestOf(method, verb, flags) : requestOf(method, verb, id, flags)
   if (verb.confirms !== undefined && !flags['yes']) await confirm(verb.confirms, terminal)
-  const connection = connect(findAccount(flags, terminal), hasReasonField(method) ? undefined : flags.reason)
+  const account = findAccount(accountFlags(method, flags), terminal)
+  const connection = connect(account, hasReasonField(method) ? undefined : flags.reason)
   const call = { connection, service, method, verb, flags, terminal }
   if (verb.columns !== undefined) return runList(call, verb.columns, request)
   if (isRowOfList(verb)) return findRow(call, verb.finds, id ?? '', request)
@@ -37,6 +39,13 @@ export function methodOf(service: DescService, { rpc }: Pick<Verb, 'rpc'>): Desc
   const method = service.method[rpc]
   if (method?.methodKind !== 'unary') throw new TypeError(`${service.typeName} has no ${rpc}`)
   return method as DescMethodUnary
+}
+
+/** The flags that name the back office: `--url` is the field where the request has one. */
+function accountFlags({ input }: DescMethodUnary, { url, ...others }: Flags): CommonFlags {
+  const is_field = input.fields.some(({ name }) => name === 'url')
+  const address = is_field ? others['backofficeUrl'] : url
+  return typeof address === 'string' ? { ...others, url: address } : others
 }
 
 function isRowOfList(verb: Verb): verb is Verb & { readonly finds: string } {

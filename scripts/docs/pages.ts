@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openApiDocument } from '../../gateway/openapi/document.ts'
 import { ROOT } from '../sources/sources.ts'
+import { commandLineReference } from './command-line.ts'
 import { partsDiagrams, statesDiagram } from './diagrams.ts'
 import { errorTable } from './errors.ts'
 import { callbackUrlTable, connectionTable, quotaTable, sizeTable, type Table, timeTable } from './limits.ts'
@@ -23,6 +24,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | T
   'docs/internal-teams.md': { rights: rightsTable },
   'docs/architecture/payments.md': { operations: operationsTable },
   'docs/operators/settings.md': { settings: settingsTable },
+  'docs/operators/command-line.md': { commands: commandLineReference },
   'docs/operators/telemetry.md': { metrics: metricsTable },
   'docs/merchants/errors.md': { errors: errorTable },
   'docs/merchants/callbacks.md': { 'callback URLs': callbackUrlTable },

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { CommonFlags } from '../request/common-flags.ts'
@@ -49,10 +49,22 @@ function readStored({ profile }: CommonFlags, terminal: Terminal): Partial<Accou
 
 /** Keeps an account as a profile, in a file that no other user can read. The others in the file stay. */
 export function writeProfile(name: string, account: Account, terminal: Terminal): void {
+  writeProfiles({ ...readJson(profilesPath(terminal)), [name]: account }, terminal)
+}
+
+/** Forgets a profile. Returns what it was, or `undefined` when there was none. */
+export function removeProfile(name: string, terminal: Terminal): Account | undefined {
+  const { [name]: removed, ...others } = readJson(profilesPath(terminal)) ?? {}
+  if (removed !== undefined) writeProfiles(others, terminal)
+  return removed
+}
+
+function writeProfiles(profiles: object, terminal: Terminal): void {
   const path = profilesPath(terminal)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const profiles = { ...readJson(path), [name]: account }
-  writeFileSync(`${path}.part`, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 })
+  // The mode of a file that is there already would stay.
+  rmSync(`${path}.part`, { force: true })
+  writeFileSync(`${path}.part`, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
   renameSync(`${path}.part`, path)
 }
 

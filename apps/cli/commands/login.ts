@@ -5,62 +5,60 @@ import {
   type WhoAmIResponse,
 } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { connect } from '../call/connection.ts'
+import { signInByDevice } from '../call/device-sign-in.ts'
 import { findAccount, writeProfile } from '../call/profile.ts'
-import { CommandError } from '../terminal.ts'
+import { cleanText } from '../output/clean-text.ts'
+import { askSecret, askText } from '../prompt.ts'
+import { CommandError, type Terminal } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
 
-/** `multihub login`: checks the token at the back office, and keeps both as a profile. */
+interface LoginFlags {
+  readonly url?: string
+  readonly token?: string
+  readonly oidc?: boolean
+  readonly profile: string
+}
+
+/** `multihub login`: checks the token at the back office, or gets one by a device flow, and keeps both as a profile. */
 export const declare: DeclareCommand = (command, terminal) => {
   command
-    .option('--url <url>', 'the back office')
-    .option('--token <token>', 'your token; without it, it is read from standard input')
+    .option('--url <url>', 'the back office (MULTIHUB_URL)')
+    .option('--token <token>', 'your token; without it, it is asked for, or read from standard input')
+    .option('--oidc', 'sign in with OpenID Connect: a browser of any device confirms it')
     .option('--profile <name>', 'the name of the profile', 'default')
-    .action(async ({ url, token, profile }: { url?: string; token?: string; profile: string }) => {
-      const address = url ?? terminal.variables['MULTIHUB_URL']
-      if (address === undefined)
-        throw new CommandError(2, 'login needs --url, the address of the back office')
-      const account = findAccount(
-        { url: address, token: token ?? (await readToken(terminal.stdin, terminal)) },
-        terminal,
-      )
-      const connection = connect(account, undefined)
-      const answer = await connection.call(
+    .action(async (flags: LoginFlags) => {
+      const url = (await addressOf(flags, terminal)).replace(/\/+$/, '')
+      const token = flags.oidc ? await signInByDevice(url, terminal.stderr) : await tokenOf(flags, terminal)
+      const account = findAccount({ url, token }, terminal)
+      const answer = await connect(account, undefined).call(
         PrincipalService,
         PrincipalService.method.whoAmI,
         create(WhoAmIRequestSchema),
       )
       const { principal } = answer as WhoAmIResponse
-      writeProfile(profile, account, terminal)
+      writeProfile(flags.profile, account, terminal)
       terminal.stdout.write(
-        `signed in at ${account.url} as ${principal?.name} (${principal?.rights.join(', ')})\n`,
+        `signed in at ${account.url} as ${cleanText(principal?.name ?? '')} (${principal?.rights.join(', ')})\n`,
       )
     })
 }
 
-/** Reads the token as one line. On a terminal it is not shown. */
-async function readToken(
-  input: NodeJS.ReadStream,
-  { stderr }: { readonly stderr: { write(text: string): unknown } },
-): Promise<string> {
-  if (!input.isTTY) {
-    let text = ''
-    for await (const chunk of input) text += String(chunk)
-    return text.trim()
-  }
-  stderr.write('Token: ')
-  input.setRawMode(true)
-  try {
-    let text = ''
-    for await (const chunk of input) {
-      for (const letter of String(chunk)) {
-        if (letter === '\r' || letter === '\n') return text.trim()
-        if (letter === '\u0003') throw new CommandError(2, 'no token was given')
-        text = letter === '\u007f' ? text.slice(0, -1) : text + letter
-      }
-    }
-    return text.trim()
-  } finally {
-    input.setRawMode(false)
-    stderr.write('\n')
-  }
+async function addressOf({ url }: LoginFlags, terminal: Terminal): Promise<string> {
+  const address = url ?? terminal.variables['MULTIHUB_URL']
+  if (address === undefined && terminal.stdin.isTTY !== true)
+    throw new CommandError(2, 'login needs --url, the address of the back office')
+  const text = address ?? (await askText('Address of the back office', terminal))
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new CommandError(2, '--url takes an address such as https://backoffice.example')
+  return text
+}
+
+/** The token of the flag, of a person at the terminal, who does not see it, or of one line of standard input. */
+async function tokenOf({ token }: LoginFlags, terminal: Terminal): Promise<string> {
+  if (token !== undefined) return token
+  const { stdin } = terminal
+  if (stdin.isTTY === true) return askSecret('Token', terminal)
+  let text = ''
+  for await (const chunk of stdin) text += String(chunk)
+  return text.trim()
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** The flags that every command has which calls the back office. Their names are none of fields. */
+/** The flags that every command has which calls the back office. Their names are none of fields, but that of `--url`. */
 export interface CommonFlags {
   readonly url?: string
   readonly token?: string
@@ -14,12 +14,14 @@ export interface CommonFlags {
 
 /** Adds the flags of every command that calls the back office. */
 export function addCommonFlags(command: Command): void {
+  // An endpoint has a url of its own.
+  const address = command.options.some(({ long }) => long === '--url') ? '--backoffice-url' : '--url'
   command
     .option('--json', 'print one JSON document')
     .option('--jsonl', 'print one JSON document per line')
     .option('--minor', 'give and show amounts in minor units')
     .option('--explain', 'say what the codes of refusals mean')
-    .option('--url <url>', 'the back office (MULTIHUB_URL)')
+    .option(`${address} <url>`, 'the back office (MULTIHUB_URL)')
     .option('--token <token>', 'your token (MULTIHUB_TOKEN)')
     .option('--profile <name>', 'the profile of "multihub login" (MULTIHUB_PROFILE)')
 }

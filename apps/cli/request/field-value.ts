@@ -38,8 +38,9 @@ export function valueShown(field: DescField): string {
 function itemShown(field: DescField): string {
   if (isAmount(field)) return 'amount'
   if (isOfMessage(field, 'google.protobuf.Timestamp')) return 'time'
-  if (listInside(field) !== undefined) return 'text,...'
-  if (field.fieldKind === 'map') return 'name=value,...'
+  const inside = listInside(field)
+  if (inside?.fieldKind === 'list') return 'text,...'
+  if (field.fieldKind === 'map' || inside !== undefined) return 'name=value,...'
   if (field.message !== undefined)
     return field.fieldKind === 'list' ? 'json' : `${field.message.fields[0]?.name ?? 'name'}=value,...`
   if (field.enum !== undefined) return 'name'
@@ -93,27 +94,26 @@ export function isAmount(field: DescField): boolean {
   )
 }
 
-/** The only field of a message that wraps a list, such as `StringList`, so that an update can set it to nothing. */
+/** The only field of a message that wraps a list or a map, such as `StringList`, so that an update can set it to nothing. */
 export function listInside(field: DescField): DescField | undefined {
   if (field.fieldKind !== 'message') return undefined
   const [only, ...more] = field.message.fields
-  return only?.fieldKind === 'list' && only.listKind !== 'message' && more.length === 0 ? only : undefined
+  if (only === undefined || more.length > 0) return undefined
+  return only.fieldKind === 'map' || (only.fieldKind === 'list' && only.listKind !== 'message')
+    ? only
+    : undefined
 }
 
-/** Parts are given as JSON, or as `name=value,name=value`; a list that an update wraps, by comma, and empty for none. */
+/** Parts are given as JSON, or as `name=value,name=value`; what an update wraps as if it were not wrapped, and empty for none. */
 function parseParts(field: DescField, text: string, form: AmountForm): unknown {
   if (text.startsWith('{') || text.startsWith('[')) return parseJson(field, text)
   const inside = listInside(field)
-  if (inside !== undefined && field.message !== undefined) {
-    const values = text === '' ? [] : parseValue(inside, text, form)
-    return create(field.message, { [inside.localName]: values })
-  }
-  const pairs = text.split(',').map((pair) => pair.split('='))
+  if (inside !== undefined && field.message !== undefined)
+    return create(field.message, text === '' ? {} : { [inside.localName]: parseValue(inside, text, form) })
+  const pairs = text === '' ? [] : text.split(',').map((pair) => pair.split('='))
   if (pairs.some((pair) => pair.length !== 2)) throw wrongValue(field, 'JSON, or name=value,name=value')
-  return parseJson(
-    field,
-    JSON.stringify(Object.fromEntries(pairs.map(([name = '', value]) => [name.trim(), value]))),
-  )
+  const parts = Object.fromEntries(pairs.map(([name = '', value]) => [name.trim(), value]))
+  return parseJson(field, JSON.stringify(parts))
 }
 
 function isOfMessage(field: DescField, name: string): boolean {
