@@ -141,6 +141,11 @@ test('a token that sees all merchants needs --merchant, and a cursor that is not
   await kill(fresh)
 })
 
+test('--print-secret prints the secret for a script, and ends', async () => {
+  const run = start(['--print-secret'])
+  expect([await ended(run), run.text, run.err]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/), ''])
+})
+
 test('a callback that the program refuses is sent again, with the beginning of its answer shown', async () => {
   await using local = await startLocal([500])
   const run = start(['--forward-to', local.url])

@@ -1,67 +1,118 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { testWith } from '../support/needs.ts'
-import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
 const testInBash = testWith('bash', 'openssl', 'curl')
 
-/** What a reader does in other terminals: here the system and the receiver run already. */
-const OTHER_TERMINAL = /^(?:npm start|node scripts\/receiver\.mjs.*)\n$/
+/** What a reader does in other terminals: here the system runs already, and the test listens. */
+const OTHER_TERMINAL = /^(?:npm start|\.\/multihub listen.*)\n$/
 
 let system: TestSystem
-let receiver: Receiver
 /** A data folder with the demo.json of the system. */
 let home: string
+/** What the commands of a page find in their environment: the system, or the address and token of a merchant's developer. */
+let variables: Record<string, string>
+let developer: Record<string, string>
+const listeners: ChildProcess[] = []
 beforeAll(async () => {
   system = await startOneProcess()
-  receiver = await startReceiver()
   home = await mkdtemp(join(tmpdir(), 'multihub-commands-'))
   await writeFile(join(home, 'demo.json'), JSON.stringify(system.demo()))
+  const path = [dirname(process.execPath), process.env['PATH']].join(delimiter)
+  variables = { PATH: path, HOME: home, MULTIHUB_HOME: home }
+  const { backoffice_url, merchants } = system.demo()
+  const create = `./multihub principals create --name dev --kind person --rights reveal --merchant ${merchants[0]?.merchant_id} --json`
+  const { token } = JSON.parse(await bash(create))
+  developer = { PATH: path, HOME: home, MULTIHUB_URL: backoffice_url, MULTIHUB_TOKEN: token }
 })
 afterAll(async () => {
-  await receiver?.stop()
+  for (const listener of listeners) listener.kill('SIGKILL')
   await system?.end()
   if (home !== undefined) await rm(home, { recursive: true, force: true })
 })
 
-/** Runs all commands of a page in one shell, as a reader does who copies them, and returns the JSON that they print. */
-async function runCommandsOf(page: string) {
+/** Runs commands in one shell, as a reader does who copies them, and returns what they print. */
+async function bash(program: string, env = variables): Promise<string> {
+  return (await run('bash', ['--norc', '-euc', program], { cwd: ROOT, env, timeout: HANG_LIMIT_MS })).stdout
+}
+
+async function blocksOf(page: string): Promise<readonly string[]> {
   const text = await readFile(join(ROOT, page), 'utf8')
-  const blocks = [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
-  const program = blocks.filter((block) => !OTHER_TERMINAL.test(block)).join('\n')
-  const path = [dirname(process.execPath), process.env['PATH']].join(delimiter)
-  const { stdout } = await run(
-    'bash',
-    ['--norc', '-euc', program.replace('http://127.0.0.1:8099/', receiver.url)],
-    {
-      cwd: ROOT,
-      env: { PATH: path, MULTIHUB_HOME: home },
-    },
+  return [...text.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
+}
+
+/** Runs all commands of a page, and returns the JSON that they print. */
+async function runCommandsOf(page: string) {
+  const blocks = (await blocksOf(page)).filter((block) => !OTHER_TERMINAL.test(block))
+  const printed = await bash(blocks.join('\n'))
+  // A document has one line, and what people read may follow it in the same line.
+  return printed
+    .split(/(?<=\})(?=[A-Z{])|\n/)
+    .filter((part) => part.startsWith('{'))
+    .map((json) => JSON.parse(json))
+}
+
+/** Runs the block of a page that listens, and returns what it has printed so far. */
+async function listenAs(page: string, env = variables, folder = ROOT): Promise<() => string> {
+  const block = (await blocksOf(page)).find((one) => one.startsWith('./multihub listen')) ?? ''
+  const program = `exec ${block.replace('./multihub', join(ROOT, 'multihub'))}`
+  const child = spawn('bash', ['--norc', '-euc', program], { cwd: folder, env })
+  listeners.push(child)
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk) => (out += chunk))
+  child.stderr.on('data', (chunk) => (err += chunk))
+  await eventually(
+    async () => err,
+    (text = '') => text.includes('Listening'),
   )
-  return stdout.split(/(?<=\})\s*(?=\{)/).map((json) => JSON.parse(json))
+  return () => out
 }
 
 const PONG = { success: true, result: { message: 'pong' } }
 
-testInBash('the commands of README.md create a deposit, show its balance and verify the ledger', async () => {
-  const [created, balance, ...verification] = await runCommandsOf('README.md')
-  expect(created).toMatchObject({ success: true, result: { payment: { status: { status: 'processing' } } } })
-  expect(balance.result.balance.amounts).toHaveLength(6)
-  expect(verification).toHaveLength(2)
-  expect(verification[0]).not.toHaveProperty('code')
-  const { c_id, h_id } = created.result.payment.identifiers
-  await eventually(
-    async () => receiver.of(c_id).map(({ body }) => body.id),
-    (ids) => ids?.includes(`${h_id}:payment.completed`) ?? false,
-  )
+testInBash(
+  'the commands of README.md create a deposit, explain it, show its balance and verify the ledger',
+  async () => {
+    const heard = await listenAs('README.md')
+    const [created, balance, ...verification] = await runCommandsOf('README.md')
+    expect(created).toMatchObject({
+      success: true,
+      result: { payment: { status: { status: 'processing' } } },
+    })
+    expect(balance.result.balance.amounts).toHaveLength(6)
+    expect(verification).toHaveLength(2)
+    expect(verification[0]).not.toHaveProperty('code')
+    const { c_id } = created.result.payment.identifiers
+    await eventually(
+      async () => heard(),
+      (text = '') => new RegExp(`payment\\.completed +${c_id} +✓ verified`).test(text),
+    )
+  },
+)
+
+testWith(
+  'bash',
+  'openssl',
+  'jq',
+)('the commands of the page about callbacks verify one', async () => {
+  const page = 'docs/merchants/callbacks.md'
+  await listenAs(page, developer, home)
+  const [, ...blocks] = (await blocksOf(page)).filter((block) => /multihub|verify/.test(block))
+  const file = join(home, 'callbacks.jsonl')
+  const program = blocks
+    .join('\n')
+    .replace('export', 'until grep -q payment.completed callbacks.jsonl; do sleep 0.1; done\nexport')
+    .replaceAll('callbacks.jsonl', file)
+  expect(await bash(program, developer)).toMatch(/\nverified\n$/)
 })
 
 testInBash('the first request of a merchant is answered', async () => {

@@ -1,17 +1,14 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, describe, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { now } from '#lib/base/time.ts'
 import { listen } from '#lib/http/network.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
 import { eventually } from '../support/eventually.ts'
-import { testWith } from '../support/needs.ts'
 import { callbackSecret } from '../support/receiver.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -24,30 +21,18 @@ const BODY = JSON.stringify({
   },
 })
 
-const receivers = [
-  ['scripts/receiver.mjs', join(ROOT, 'scripts', 'receiver.mjs')],
-  ['the receiver in TypeScript', join(EXAMPLES, 'receiver.ts')],
-] as const
+const script = join(EXAMPLES, 'receiver.ts')
 
-/** A data folder with a `demo.json`, from which scripts/receiver.mjs reads the secrets. */
-let home: string
 const running: ChildProcess[] = []
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'multihub-receivers-'))
-  const merchants = [{ credentials: [{ secret: API_SECRET }] }]
-  await writeFile(join(home, 'demo.json'), JSON.stringify({ merchants }))
-})
 afterAll(async () => {
   for (const child of running.filter(({ exitCode }) => exitCode === null)) {
     child.kill()
     await once(child, 'exit')
   }
-  await rm(home, { recursive: true, force: true })
 })
 
 const environment = (port: string): Record<string, string> => ({
   PATH: process.env['PATH'] ?? '',
-  MULTIHUB_HOME: home,
   SECRET: API_SECRET,
   PORT: port,
 })
@@ -67,8 +52,8 @@ function run(program: string, parameters: readonly string[], port = '0'): Promis
 }
 
 /** Starts a receiver; returns its address. */
-async function startProgram(script: string, parameters: readonly string[] = []): Promise<string> {
-  const child = spawn(process.execPath, [script, ...parameters], { env: environment('0') })
+async function startProgram(): Promise<string> {
+  const child = spawn(process.execPath, [script], { env: environment('0') })
   running.push(child)
   let stdout = ''
   child.stdout.on('data', (chunk: Buffer) => {
@@ -99,9 +84,9 @@ async function resetInBody(url: string): Promise<void> {
   await once(socket, 'close')
 }
 
-describe.each(receivers)('%s', (_name, script) => {
+describe('the receiver in TypeScript', () => {
   test('goes on after a connection that is reset in the middle of a body', async () => {
-    const url = await startProgram(script)
+    const url = await startProgram()
     await resetInBody(url)
     expect(await deliver(url, API_SECRET)).toBeLessThan(300)
     // The process has had the time to fail: it has answered two more requests since.
@@ -109,14 +94,14 @@ describe.each(receivers)('%s', (_name, script) => {
   })
 
   test('refuses a body that is larger than any callback, also with a valid signature', async () => {
-    const url = await startProgram(script)
+    const url = await startProgram()
     expect(await deliver(url, API_SECRET, BODY.padEnd(256 * 1024))).toBeLessThan(300)
     expect(await deliver(url, API_SECRET, BODY.padEnd(256 * 1024 + 1))).toBe(413)
     expect(await deliver(url, API_SECRET)).toBeLessThan(300)
   })
 
   test('verifies the signature before it parses the body', async () => {
-    const url = await startProgram(script)
+    const url = await startProgram()
     expect(await deliver(url, 'cd'.repeat(32), 'not JSON')).toBe(401)
     expect(await deliver(url, API_SECRET, 'not JSON')).toBe(400)
   })
@@ -134,13 +119,9 @@ describe.each(receivers)('%s', (_name, script) => {
       await other.close(0)
     }
   })
-})
-
-describe('the receiver in TypeScript', () => {
-  const [, [, script]] = receivers
 
   test('accepts events of other resources, and the test event, so that its endpoint is not paused', async () => {
-    const url = await startProgram(script)
+    const url = await startProgram()
     for (const [event, result] of [
       ['ticket.created', { ticket: { status: 'open' } }],
       ['refund.requested', { refund: { status: 'pending' } }],
@@ -150,41 +131,5 @@ describe('the receiver in TypeScript', () => {
       expect(await deliver(url, API_SECRET, JSON.stringify({ id: `one:${event}`, data: { result } }))).toBe(
         204,
       )
-  })
-})
-
-describe('scripts/receiver.mjs with a file name', () => {
-  const [, script] = receivers[0]
-
-  /** The command of docs/merchants/callbacks.md. */
-  const verify = (file: string): Promise<ProcessResult> => {
-    const program = join(EXAMPLES, 'verify-callback.sh')
-    const command = `bash ${program} $(cat ${file}.headers) <${file}.body`
-    return run('bash', ['--norc', '-c', command])
-  }
-
-  testWith('bash', 'openssl')(
-    'saves the last callback in the form that verify-callback.sh reads',
-    async () => {
-      const file = join(home, 'callback')
-      const url = await startProgram(script, [file])
-      expect(await deliver(url, API_SECRET)).toBe(200)
-      expect(await readFile(`${file}.body`, 'utf8')).toBe(BODY)
-      expect(await verify(file)).toEqual({ code: 0, stdout: 'verified\n', stderr: '' })
-      await writeFile(`${file}.body`, `${BODY} `)
-      expect(await verify(file)).toMatchObject({ code: 1, stdout: 'not verified\n' })
-
-      // A callback that does not verify is saved too, so that it can be examined; a request without its headers is not.
-      expect(await deliver(url, 'cd'.repeat(32), `${BODY}\n`)).toBe(401)
-      expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
-      expect(await readFile(`${file}.body`, 'utf8')).toBe(`${BODY}\n`)
-      expect(await verify(file)).toMatchObject({ code: 1, stdout: 'not verified\n' })
-    },
-  )
-
-  test('fails at once when it cannot write the files', async () => {
-    const { code, stderr } = await run(process.execPath, [script, join(home, 'nowhere', 'callback')])
-    expect(code).toBe(1)
-    expect(stderr).toMatch(/^The last callback cannot be saved: ENOENT.*\n$/)
   })
 })
