@@ -38,6 +38,8 @@ interface Attempt {
   /** What it counts as, for the model. */
   readonly kinds: Set<SlotKind>
   readonly user: SlotUser
+  /** An attempt counts as sick once, or never: when it begins to hang its destination may have no room for it. */
+  has_hung: boolean
 }
 
 let clock: InstalledClock
@@ -59,7 +61,7 @@ function newWorld() {
     begin(owned, due, slot) {
       const user = slotUserOf(owned, due)
       began.push(due.delivery_id)
-      in_progress.push({ owned, slot, user, kinds: new Set(kindsOf(user)) })
+      in_progress.push({ owned, slot, user, kinds: new Set(kindsOf(user)), has_hung: false })
     },
   })
   const destinations = PLACES.map((place, index) => {
@@ -182,8 +184,9 @@ test('whatever happens, no attempt is above a limit, and none waits while there 
           attempt.slot.countAsSick()
           // What is beyond the bound of its destination counts nowhere else.
           const scope = isOrigin(attempt.user.destination_key) ? 'origin' : 'endpoint'
-          if (countUsed(in_progress, attempt.user, scope, 'sick') < LIMITS[scope].sick)
-            attempt.kinds.add('sick')
+          const has_room = countUsed(in_progress, attempt.user, scope, 'sick') < LIMITS[scope].sick
+          if (!attempt.has_hung && has_room) attempt.kinds.add('sick')
+          attempt.has_hung = true
         } else if (one.kind === 'remove' && owned) {
           removed += owned.queue.size('first') + owned.queue.size('retry')
           scheduler.remove(owned)
