@@ -35,7 +35,11 @@ export default {
   ...GLOBAL,
   testSequencer: './test/support/slow-tests-first.mjs',
   projects: [
-    projectOf('unit', { setupFilesAfterEnv: ['<rootDir>/test/support/unit-guard.mjs'] }),
+    projectOf('unit', {
+      setupFilesAfterEnv: ['<rootDir>/test/support/unit-guard.mjs'],
+      runtime: '<rootDir>/test/runner/runtime.mjs',
+      testEnvironment: '<rootDir>/test/runner/environment.mjs',
+    }),
     projectOf('system'),
     projectOf('servers'),
   ],

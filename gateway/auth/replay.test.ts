@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { clock } from '#lib/base/time.ts'

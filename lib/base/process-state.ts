@@ -21,10 +21,11 @@ export function processState<T>(create: () => T): () => T {
   }
 }
 
-/** Keeps the states of each simulated process apart, for simulation only, until the returned function is called. */
+/** Keeps the states of each process apart, for simulation and tests only, until the returned function is called. */
 export function useProcessStates(replacement: () => StatesOfProcess): () => void {
+  const before = statesOfProcess
   statesOfProcess = replacement
   return () => {
-    statesOfProcess = undefined
+    statesOfProcess = before
   }
 }

@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { describe, expect, test } from '@jest/globals'
 import { withRequest } from '#lib/base/context.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'

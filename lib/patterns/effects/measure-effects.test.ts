@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { expect, test } from '@jest/globals'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { eventually } from '../../../test/support/eventually.ts'

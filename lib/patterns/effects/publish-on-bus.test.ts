@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'

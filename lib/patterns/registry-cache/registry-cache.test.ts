@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { TimestampSchema, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'

@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { createLog } from '#lib/telemetry/log.ts'

@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { expect, test } from '@jest/globals'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'

@@ -1,0 +1,96 @@
+import { createRequire, registerHooks } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import JestRuntime from 'jest-runtime'
+import { setGlobals } from './globals.mjs'
+
+const require = createRequire(import.meta.url)
+const GLOBALS = new URL('globals.mjs', import.meta.url).href
+const ROOT = pathToFileURL(join(import.meta.dirname, '../../')).href
+const RUNNER = new URL('.', import.meta.url).href
+/** Whether only tests use a module. Each test file loads it again, because it holds state and adds hooks to the file. */
+const isTestSide = (url) =>
+  url.startsWith(ROOT) &&
+  !url.startsWith(RUNNER) &&
+  (/\.(test|fixture|suite)\.ts$/.test(url) || /^(test|proofs)\//.test(url.slice(ROOT.length)))
+
+let files = 0
+
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier === '@jest/globals') return { url: GLOBALS, format: 'module', shortCircuit: true }
+    const resolved = next(specifier, context)
+    return isTestSide(resolved.url) ? { ...resolved, url: `${resolved.url}?file=${files}` } : resolved
+  },
+})
+
+/**
+ * Jest's loader of modules, by Node.js itself: a process loads a module once for all of its test files, as the product
+ * does. Jest's own loader gives each file a copy of every module, which takes more time than most tests.
+ */
+class ProcessRuntime {
+  #environment
+
+  constructor(environment) {
+    this.#environment = environment
+    files += 1
+  }
+
+  // biome-ignore lint/style/useNamingConvention: the name is Jest's.
+  unstable_shouldLoadAsEsm() {
+    return true
+  }
+
+  // biome-ignore lint/style/useNamingConvention: the name is Jest's.
+  async unstable_importModule(path) {
+    await import(pathToFileURL(path).href)
+  }
+
+  /** Jest's own modules. The collector of tests is made anew for each file, with what it keeps in the process. */
+  requireInternalModule(path) {
+    for (const symbol of Object.getOwnPropertySymbols(globalThis))
+      if (/^(JEST_STATE_SYMBOL|EVENT_HANDLERS)$/.test(symbol.description)) delete globalThis[symbol]
+    delete require.cache[path]
+    return require(path)
+  }
+
+  requireModule(path) {
+    return require(path)
+  }
+
+  setGlobalsForRuntime(globals) {
+    const { moduleMocker: mocks, fakeTimersModern: timers } = this.#environment
+    const jest = {
+      fn: mocks.fn.bind(mocks),
+      spyOn: mocks.spyOn.bind(mocks),
+      restoreAllMocks: () => mocks.restoreAllMocks(),
+      useFakeTimers: (config) => timers.useFakeTimers(config),
+      useRealTimers: () => timers.useRealTimers(),
+      advanceTimersByTimeAsync: (time_ms) => timers.advanceTimersByTimeAsync(time_ms),
+    }
+    setGlobals({ ...globals, jest })
+  }
+
+  enterTestCode() {}
+
+  leaveTestCode() {}
+
+  getSourceMaps() {
+    return new Map()
+  }
+
+  getAllCoverageInfoCopy() {
+    return undefined
+  }
+
+  teardown() {}
+}
+
+/** Jest's `runtime`, made for each test file: this one in the process itself, and Jest's own in another environment. */
+export default class Runtime {
+  constructor(config, environment, ...more) {
+    const is_in_process = environment.getVmContext() === null
+    // biome-ignore lint/correctness/noConstructorReturn: Jest makes a `Runtime`, and the environment says which one.
+    return is_in_process ? new ProcessRuntime(environment) : new JestRuntime(config, environment, ...more)
+  }
+}
