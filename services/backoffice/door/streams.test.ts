@@ -120,3 +120,11 @@ test('all principals of a merchant have 40 places', async () => {
   })
   await open({ principal_id: 'another', merchant_id: '7002' })
 })
+
+// O20
+test('a process has 200 streams, whosever they are', async () => {
+  const { open } = await openStream()
+  for (let count = 1; count < 200; count += 1)
+    await open({ principal_id: `${count}`, merchant_id: `of ${count}` })
+  await expect(open({ principal_id: 'another' })).rejects.toMatchObject({ status: Code.ResourceExhausted })
+})

@@ -6,6 +6,7 @@ import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_p
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { TicketCategory } from '#gen/multihub/support/v1/ticket_pb.ts'
+import { currentRequest, withRequest } from '#lib/base/context.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { role as balances } from '../../balances/service.ts'
 import { role as merchants } from '../../merchants/service.ts'
@@ -94,8 +95,10 @@ test('the overview is closed to principals of merchants', async () => {
 test('a process answers with the same numbers for 5 s, however many callers it has', async () => {
   using manual = installManualClock()
   let asked = 0
+  const requests = new Set<unknown>()
   const count = async (): Promise<never> => {
     asked += 1
+    requests.add(currentRequest())
     throw new Error('the test counts only the calls')
   }
   const readOverview = createOverview({
@@ -105,8 +108,13 @@ test('a process answers with the same numbers for 5 s, however many callers it h
     notifier: { summarizeDeliveries: count },
     countPendingApprovals: count,
   } as OverviewDeps)
-  const [first, second] = await Promise.all([readOverview(), readOverview()])
+  // The deadline of the caller that comes first must not end what the others wait for.
+  const [first, second] = await Promise.all([
+    withRequest({ request_id: 'first', deadline_ms: 1 }, readOverview),
+    readOverview(),
+  ])
   expect(second).toBe(first)
+  expect([...requests]).toEqual([undefined])
   expect(first.unavailable).toEqual(['backoffice', 'balances', 'notifier', 'payments', 'support'])
   await manual.advance(4_999)
   await readOverview()
