@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander'
+import { cleanText } from '#lib/contract/clean-text.ts'
 import { COMMANDS } from './commands.ts'
 import type { Noun, Verb } from './nouns/noun.ts'
 import { NOUNS } from './nouns.ts'
-import { cleanText } from './output/clean-text.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
 /** What `--version` prints is read only when it is asked for. */

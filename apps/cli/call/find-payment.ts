@@ -6,7 +6,7 @@ import {
   SearchService,
 } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import type { Reference } from '#gen/multihub/common/v1/reference_pb.ts'
-import { cleanText } from '../output/clean-text.ts'
+import { cleanText } from '#lib/contract/clean-text.ts'
 import { CommandError } from '../terminal.ts'
 import type { Connection } from './connection.ts'
 

@@ -6,10 +6,10 @@ import {
   type WatchExchangesResponse,
 } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import { type Exchange, ExchangeSchema } from '#gen/multihub/gateway/v1/exchange_pb.ts'
+import { cleanText } from '#lib/contract/clean-text.ts'
 import { connect } from '../call/connection.ts'
 import { followStream } from '../call/follow.ts'
 import { findAccount } from '../call/profile.ts'
-import { cleanText } from '../output/clean-text.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { CommandError } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'

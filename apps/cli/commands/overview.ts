@@ -9,10 +9,10 @@ import {
 } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import type { OpenItems } from '#gen/multihub/common/v1/open_items_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { spanText, timeText } from '#lib/contract/shown-values.ts'
 import { connect } from '../call/connection.ts'
 import { findAccount } from '../call/profile.ts'
 import { layOut } from '../output/table.ts'
-import { timeText } from '../output/values.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
@@ -80,16 +80,6 @@ function ageText({ oldestTime }: OpenItems, now_ms: number): string {
   if (oldestTime === undefined) return ''
   const age_ms = now_ms - timestampDate(oldestTime).getTime()
   return age_ms < 0 ? `in ${spanText(-age_ms)}` : spanText(age_ms)
-}
-
-/** A long time in its two largest units, such as `2 h` or `1 d 4 h`. */
-export function spanText(span_ms: number): string {
-  const minutes = Math.floor(span_ms / 60_000)
-  if (minutes < 1) return `${Math.floor(span_ms / 1_000)} s`
-  const hours = Math.floor(minutes / 60)
-  if (hours < 1) return `${minutes} min`
-  const days = Math.floor(hours / 24)
-  return days < 1 ? `${hours} h` : `${days} d${hours % 24 === 0 ? '' : ` ${hours % 24} h`}`
 }
 
 /** The share of the payments that ended as a success, of those that ended. */

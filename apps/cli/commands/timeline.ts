@@ -8,11 +8,11 @@ import {
   type TimelineStep,
 } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { cleanText } from '#lib/contract/clean-text.ts'
+import { amountText, durationText, valueText } from '#lib/contract/shown-values.ts'
 import { connect } from '../call/connection.ts'
 import { byAnyId } from '../call/find-payment.ts'
 import { findAccount } from '../call/profile.ts'
-import { cleanText } from '../output/clean-text.ts'
-import { amountText, valueText } from '../output/values.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
@@ -103,10 +103,4 @@ function untilText(time: Timestamp): string {
     .toISOString()
     .replace('T', ' ')
     .replace(/\.\d+Z$/, ' UTC')
-}
-
-/** A duration as people read it: `33 ms`, `1.2 s`. */
-export function durationText(duration_ms: number): string {
-  if (duration_ms < 1_000) return `${duration_ms} ms`
-  return `${(duration_ms / 1_000).toFixed(duration_ms < 10_000 ? 2 : 1)} s`
 }

@@ -16,11 +16,11 @@ import {
   type ListCredentialsResponse,
 } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { clock } from '#lib/base/time.ts'
+import { cleanText } from '#lib/contract/clean-text.ts'
 import type { EventName } from '#lib/contract/events.ts'
 import { type Connection, connect } from '../call/connection.ts'
 import { ownMerchant } from '../call/own-merchant.ts'
 import { findAccount } from '../call/profile.ts'
-import { cleanText } from '../output/clean-text.ts'
 import { jsonOf } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { addFieldFlags, requestOf } from '../request/flags.ts'

@@ -1,7 +1,7 @@
 import { type DescField, type DescMessage, type Message, ScalarType, toJson } from '@bufbuild/protobuf'
+import { amountText, fieldValue, type ValueForm, valueText } from '#lib/contract/shown-values.ts'
 import { CommandError, type Output } from '../terminal.ts'
 import { layOut } from './table.ts'
-import { amountText, fieldValue, type ValueForm, valueText } from './values.ts'
 
 /** The columns of an output that is no terminal, such as a file: nothing is left out. */
 const ENDLESS = 100_000

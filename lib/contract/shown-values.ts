@@ -1,7 +1,7 @@
 import type { DescField, Message } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
-import { exponentOf, formatDecimal } from '#lib/contract/decimal-amount.ts'
 import { cleanText } from './clean-text.ts'
+import { exponentOf, formatDecimal } from './decimal-amount.ts'
 
 /** How values are shown. */
 export interface ValueForm {
@@ -80,4 +80,20 @@ export function fieldValue(message: Message, { localName, oneof }: DescField): u
   if (oneof === undefined) return Reflect.get(message, localName)
   const chosen: { readonly case?: string; readonly value?: unknown } = Reflect.get(message, oneof.localName)
   return chosen.case === localName ? chosen.value : undefined
+}
+
+/** A duration as people read it: `33 ms`, `1.2 s`. */
+export function durationText(duration_ms: number): string {
+  if (duration_ms < 1_000) return `${duration_ms} ms`
+  return `${(duration_ms / 1_000).toFixed(duration_ms < 10_000 ? 2 : 1)} s`
+}
+
+/** A long time in its two largest units, such as `2 h` or `1 d 4 h`. */
+export function spanText(span_ms: number): string {
+  const minutes = Math.floor(span_ms / 60_000)
+  if (minutes < 1) return `${Math.floor(span_ms / 1_000)} s`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 1) return `${minutes} min`
+  const days = Math.floor(hours / 24)
+  return days < 1 ? `${hours} h` : `${days} d${hours % 24 === 0 ? '' : ` ${hours % 24} h`}`
 }
