@@ -17,7 +17,7 @@ const TEST_SIDE = /^(test|proofs)\/|\.(test|fixture|child|suite)\.ts$/
 const REAL_SERVERS = /^test\/support\/servers\.ts$/
 /** What starts processes or reaches the network: modules of Node.js, whole services, helpers that serve RPC or answer names. */
 const OUTSIDE =
-  /^node:(child_process|net|tls|https?|http2|dgram)$|^test\/(e2e|integration)\/|^(gateway|services\/[^/]+)\/service\.ts$|^test\/support\/(rpc|name-server)\.ts$/
+  /^node:(child_process|net|tls|https?|http2|dgram)$|^test\/(e2e|integration)\/|^(gateway|services\/[^/]+)\/service\.ts$|^test\/support\/(rpc|name-server)\.ts$|^apps\/console\/build\.ts$/
 
 /** Every test file that `npm test` runs, relative to the root, with its project. */
 export function testFiles(): ReadonlyMap<string, Project> {

@@ -97,6 +97,7 @@ const CHECKS: readonly Check[] = [
     run: () => command('biome', ['ci', '--colors=off', '--diagnostic-level=warn', '.']),
   },
   { name: 'types', run: () => command('tsc', []) },
+  { name: 'types of the console', run: () => command('tsc', ['-p', 'apps/console/browser']) },
 ]
 
 /** Runs all checks at once, because most of them use one processor. */

@@ -25,7 +25,16 @@ interface BillOfMaterials {
 
 const PROJECT = resolve(import.meta.dirname, '../..')
 const PRODUCT = ['main.ts', 'package.json', 'package-lock.json', 'LICENSE'] as const
-const FOLDERS = ['app', 'apps/cli', 'gateway', 'gen', 'lib', 'operations', 'services'] as const
+const FOLDERS = [
+  'app',
+  'apps/cli',
+  'apps/console/bundle',
+  'gateway',
+  'gen',
+  'lib',
+  'operations',
+  'services',
+] as const
 /** Files of the project that only tests use. */
 const TEST_FILE = /\.(test|suite|fixture|child)\.ts$/
 /** The unprivileged user of the final image, who owns nothing in it. */

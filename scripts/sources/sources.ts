@@ -29,12 +29,12 @@ const FOLDERS = [
 
 /** Every TypeScript file of the project. */
 export async function readSources(): Promise<readonly SourceFile[]> {
-  return readFiles((path) => path.endsWith('.ts') && !path.startsWith('docs/'))
+  return readFiles((path) => /\.tsx?$/.test(path) && !path.startsWith('docs/'))
 }
 
 /** Every file that may hold prose: TypeScript, JavaScript, protos and pages. */
 export async function readTexts(): Promise<readonly SourceFile[]> {
-  return readFiles((path) => /\.(ts|mjs|proto|md)$/.test(path))
+  return readFiles((path) => /\.(tsx?|mjs|proto|md)$/.test(path))
 }
 
 /** Every page of the project; the pages of `scripts` are about the tools of its authors. */

@@ -32,6 +32,7 @@ import { FIRST_PRINCIPAL } from './door/authenticate.ts'
 import { openBrowsers } from './door/browsers.ts'
 import { type CallOwner, createCallOwner } from './door/call-owner.ts'
 import { createCallerAddresses } from './door/caller-address.ts'
+import { readConsole } from './door/console-paths.ts'
 import { openFiles } from './door/file-paths.ts'
 import { createHttpServer } from './door/http-server.ts'
 import type { OperatorCall } from './door/operator-call.ts'
@@ -147,7 +148,7 @@ export const role: Role<'backoffice'> = {
     })
     const files = openFiles(context, config.attachments_url, { endpoints, authenticate })
     const app = createHttpServer({
-      paths: [...paths, ...files.paths],
+      paths: [...paths, ...files.paths, ...(await readConsole())],
       endpoints,
       tls: context.tls,
       release: readBuildInfo().version,

@@ -1,4 +1,4 @@
-# Programs that some tests start: compilers and interpreters of this machine, and the Python packages of gRPC. Unlike the
+# Programs that some tests start: compilers, interpreters and a browser of this machine, and the Python packages of gRPC. Unlike the
 # servers, the programs are installed as packages of this Debian release.
 
 python_dir=$servers_dir/python
@@ -12,6 +12,7 @@ install_tools() {
   install_debian_package mount
   install_debian_package php php-cli
   install_debian_package python3
+  install_debian_package chromium
 }
 
 # The packages are in a folder of their own, which the tests add to the path of Python. The record is written last: an

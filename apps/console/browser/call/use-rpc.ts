@@ -1,0 +1,91 @@
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+  toJsonString,
+} from '@bufbuild/protobuf'
+import { Code, ConnectError } from '@connectrpc/connect'
+import {
+  keepPreviousData,
+  QueryCache,
+  QueryClient,
+  type UseQueryResult,
+  useQuery,
+} from '@tanstack/react-query'
+import { callRpc } from './call-rpc.ts'
+import { isSignedOut } from './problem.ts'
+import { readSession, type SessionState } from './session.ts'
+
+/** How often what a person looks at is read again; never while the page is hidden. */
+export const POLL_MS = 2_000
+
+const SESSION = ['session']
+const TRIES_MAX = 3
+
+/** Everything that was read. It is emptied when the session ends. */
+export const queries = new QueryClient({
+  queryCache: new QueryCache({ onError: (error) => isSignedOut(error) && forgetSession() }),
+  defaultOptions: {
+    queries: {
+      networkMode: 'always',
+      structuralSharing: false,
+      retry: (failures, error) => failures < TRIES_MAX && isAway(error),
+    },
+    mutations: { networkMode: 'always' },
+  },
+})
+
+/** Whether this browser is signed in. */
+export function useSession(): UseQueryResult<SessionState> {
+  return useQuery({ queryKey: SESSION, queryFn: readSession, staleTime: Number.POSITIVE_INFINITY })
+}
+
+/** Reads again if this browser is signed in. */
+export function refreshSession(): Promise<void> {
+  return queries.invalidateQueries({ queryKey: SESSION })
+}
+
+/** Forgets what the ended session has read. */
+export function forgetSession(): void {
+  const oidc = queries.getQueryData<SessionState>(SESSION)?.oidc ?? false
+  queries.setQueryData<SessionState>(SESSION, { signed_in: false, oidc })
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] })
+}
+
+/** How a call is repeated. */
+interface ReadOptions {
+  readonly every_ms?: number
+  readonly enabled?: boolean
+  /** Whether the answer to the previous request is shown until this one is answered. */
+  readonly keeps_previous?: boolean
+}
+
+/** The answer of an RPC that changes nothing, read again regularly while the page is visible. */
+export function useRpc<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  request: MessageInitShape<I>,
+  { every_ms = POLL_MS, enabled = true, keeps_previous = false }: ReadOptions = {},
+): UseQueryResult<MessageShape<O>> {
+  return useQuery<MessageShape<O>>({
+    queryKey: keyOf(method, request),
+    queryFn: ({ signal }) => callRpc(method, request, { signal }),
+    // What failed is not asked again and again: a person who has read the refusal does that.
+    refetchInterval: ({ state }) => (state.error === null || isAway(state.error) ? every_ms : false),
+    enabled,
+    ...(keeps_previous && { placeholderData: keepPreviousData }),
+  })
+}
+
+/** What identifies the answer to a request. */
+export function keyOf<I extends DescMessage>(
+  { parent, name, input }: DescMethodUnary<I>,
+  request: MessageInitShape<I>,
+): readonly string[] {
+  return [`${parent.typeName}/${name}`, toJsonString(input, create(input, request))]
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof ConnectError && [Code.Unavailable, Code.DeadlineExceeded].includes(error.code)
+}

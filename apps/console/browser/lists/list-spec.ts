@@ -1,0 +1,30 @@
+import type { DescMessage, DescMethodUnary, Message } from '@bufbuild/protobuf'
+import type { Filters } from '../../values/filter-tokens.ts'
+import type { Act } from '../acts/act.ts'
+
+/** A page that is a list of one kind of resource, with the details of the one that is open. */
+export interface ListSpec<T extends Message = Message> {
+  readonly path: string
+  readonly title: string
+  /** What the page answers, in a sentence. */
+  readonly question: string
+  /** The descriptor of the resource. */
+  readonly desc: DescMessage
+  readonly list: DescMethodUnary
+  /** The field of the answer with the resources, by its local name. */
+  readonly items: string
+  /** The field of the resource that identifies it, by its local name. */
+  readonly id: string
+  /** Fields of the resource, by their names in the proto. */
+  readonly columns: readonly string[]
+  readonly filters: Filters
+  /** Fields of the request that are always set. */
+  readonly fixed?: Readonly<Record<string, unknown>>
+  /** The RPC that reads one resource, and its field in the answer; without one the row itself is shown. */
+  readonly get?: { readonly method: DescMethodUnary; readonly field: string }
+  /** Where a row leads, for a resource with a page of its own. */
+  readonly folder?: string
+  readonly acts?: readonly Act<T>[]
+  /** What an empty list means. */
+  readonly empty: string
+}

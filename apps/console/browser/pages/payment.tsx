@@ -1,0 +1,104 @@
+import { useParams } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { type GetTimelineResponse, TimelineService } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
+import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { valueText } from '#lib/contract/shown-values.ts'
+import { ActBar } from '../acts/act-bar.tsx'
+import { callRpc } from '../call/call-rpc.ts'
+import { useRpc } from '../call/use-rpc.ts'
+import { ProblemNote } from '../parts/problem-note.tsx'
+import { Id, Text } from '../parts/text.tsx'
+import { useTitle } from '../parts/title.ts'
+import { Age, Amount, Facts, State, Time } from '../parts/values.tsx'
+import { paymentActs, revealAct } from './payment-acts.ts'
+import { Money } from './payment-money.tsx'
+import { NextSteps, Timeline } from './payment-timeline.tsx'
+
+/** What happened to a payment, how it stands, and what comes next. */
+export function PaymentPage(): ReactNode {
+  const { payment_id = '' }: { readonly payment_id?: string } = useParams({ strict: false })
+  const { data, error } = useRpc(TimelineService.method.getTimeline, { paymentId: payment_id })
+  // What was revealed stays on this page only, and is not read again: each reading is audited.
+  const [revealed, setRevealed] = useState<GetTimelineResponse>()
+  const shown = revealed?.payment?.paymentId === data?.payment?.paymentId ? revealed : undefined
+  const payment = shown?.payment ?? data?.payment
+  useTitle(payment === undefined ? 'Payment' : `${payment.cId} payment`)
+  if (data === undefined || payment === undefined) return error && <ProblemNote error={error} />
+  const reveal = async (reason: string): Promise<void> =>
+    setRevealed(
+      await callRpc(TimelineService.method.getTimeline, { paymentId: payment_id, reveal: true }, { reason }),
+    )
+  const { pending, unavailable, incompleteKinds } = data
+  return (
+    <>
+      {error !== null && <ProblemNote error={error} />}
+      <Head payment={payment} live={data.payment} reveal={reveal} is_revealed={shown !== undefined} />
+      {unavailable.length > 0 && (
+        <p className="note waiting">{unavailable.join(', ')} did not answer: these rows are missing.</p>
+      )}
+      {incompleteKinds.length > 0 && (
+        <p className="note waiting">
+          There are more rows of: {incompleteKinds.join(', ').replaceAll('_', ' ')}.
+        </p>
+      )}
+      <NextSteps steps={pending} />
+      <div className="payment">
+        <Timeline rows={shown?.rows ?? data.rows} />
+        <aside>
+          <Money payment={data.payment ?? payment} rows={data.rows} />
+          <section>
+            <h2>Details</h2>
+            <Facts desc={PaymentSchema} message={payment} without={SHOWN_ELSEWHERE} />
+          </section>
+        </aside>
+      </div>
+    </>
+  )
+}
+
+/** The fields that the head of the page, the timeline or the part about money shows. */
+const SHOWN_ELSEWHERE = [
+  'payment_id',
+  'c_id',
+  'merchant_id',
+  'amount',
+  'status',
+  'history',
+  'operations',
+  'direction',
+  'create_time',
+]
+
+function Head({
+  payment,
+  live,
+  reveal,
+  is_revealed,
+}: {
+  readonly payment: Payment
+  /** The payment as it was last read, whose status is the newest. */
+  readonly live: Payment | undefined
+  readonly reveal: (reason: string) => Promise<void>
+  readonly is_revealed: boolean
+}): ReactNode {
+  const { direction, amount, cId, merchantId, paymentId, createTime } = payment
+  const acts = [...(is_revealed ? [] : [revealAct(reveal)]), ...paymentActs]
+  return (
+    <header className="head">
+      <h1>
+        {direction === Direction.OUT ? 'Payout' : 'Deposit'} <Amount>{amount}</Amount>{' '}
+        <State word={statusWord(live ?? payment)} />
+      </h1>
+      <ActBar acts={acts} item={live ?? payment} />
+      <p>
+        <Text>{cId}</Text> · merchant <Id kind="merchant">{merchantId}</Id> · payment <Id>{paymentId}</Id> ·
+        created <Time>{createTime}</Time> (<Age>{createTime}</Age>)
+      </p>
+    </header>
+  )
+}
+
+function statusWord({ status }: Payment): string {
+  return valueText(PaymentSchema.field.status, status, { is_minor: false })
+}

@@ -1,0 +1,78 @@
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useRef } from 'react'
+import type { Address } from '../../values/addresses.ts'
+import { useKeys } from './keys.ts'
+
+/** One row of a list. */
+export interface Row {
+  readonly key: string
+  /** Where Enter and a click lead. */
+  readonly address?: Address | undefined
+  readonly is_open?: boolean
+  readonly cells: readonly ReactNode[]
+}
+
+/** A table whose rows are chosen by `j`, `k` and opened by Enter. */
+export function RowList({
+  caption,
+  heads,
+  numbers = [],
+  rows,
+}: {
+  readonly caption: ReactNode
+  readonly heads: readonly string[]
+  /** The columns that are aligned to the right. */
+  readonly numbers?: readonly number[]
+  readonly rows: readonly Row[]
+}): ReactNode {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const navigate = useNavigate()
+  const open = (address: Address): void =>
+    void navigate({ to: address.path, search: (address.search ?? {}) as never })
+  const move = (step: number): void => {
+    const all = [...(body.current?.rows ?? [])]
+    const at = all.findIndex((row) => row.contains(document.activeElement))
+    const next = at < 0 ? (step > 0 ? 0 : all.length - 1) : at + step
+    all[Math.min(Math.max(next, 0), all.length - 1)]?.focus()
+  }
+  useKeys({ j: () => move(1), k: () => move(-1) })
+  const align = (column: number) => (numbers.includes(column) ? { className: 'number' } : {})
+  return (
+    <section className="scroll">
+      <table className="rows">
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            {heads.map((head, column) => (
+              <th key={head} scope="col" {...align(column)}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          {rows.map(({ key, address, is_open = false, cells }) => (
+            <tr
+              key={key}
+              tabIndex={-1}
+              aria-current={is_open || undefined}
+              onKeyDown={({ key: pressed, target, currentTarget }) => {
+                if (pressed === 'Enter' && target === currentTarget && address) open(address)
+              }}
+              onClick={({ target }) => {
+                if (address && !(target as Element).closest('a, button')) open(address)
+              }}
+            >
+              {cells.map((cell, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its column
+                <td key={column} {...align(column)}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}

@@ -1,0 +1,48 @@
+import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+
+/** How often payments of a route entered a status. */
+interface StatusCount {
+  readonly serviceId: string
+  readonly status: PaymentStatus
+  readonly count: bigint
+}
+
+/** How the payments of a time ended. */
+export interface Success {
+  readonly created: bigint
+  readonly ended: bigint
+  readonly good: bigint
+}
+
+/** Counts the payments that were created, that ended, and that ended well. */
+export function successOf(counts: readonly StatusCount[]): Success {
+  const sum = (...statuses: readonly PaymentStatus[]): bigint =>
+    counts.reduce((total, { status, count }) => (statuses.includes(status) ? total + count : total), 0n)
+  const good = sum(PaymentStatus.SUCCESS)
+  return {
+    created: sum(PaymentStatus.CREATED),
+    ended: good + sum(PaymentStatus.ERROR, PaymentStatus.DECLINED, PaymentStatus.CANCELED),
+    good,
+  }
+}
+
+/** The share of the ended payments that ended well, such as `97.1 %`. */
+export function shareText({ good, ended }: Success): string {
+  return ended === 0n ? '–' : `${((Number(good) / Number(ended)) * 100).toFixed(1)} %`
+}
+
+/** The routes of two times, the busiest of the second first, each with how it went in both. */
+export function routesOf(hour: readonly StatusCount[], day: readonly StatusCount[]) {
+  const ids = [...new Set([...day, ...hour].map(({ serviceId }) => serviceId))]
+  const of = (counts: readonly StatusCount[], id: string): Success =>
+    successOf(counts.filter(({ serviceId }) => serviceId === id))
+  return ids
+    .map((service_id) => ({ service_id, hour: of(hour, service_id), day: of(day, service_id) }))
+    .sort((a, b) => Number(b.day.created - a.day.created))
+}
+
+/** Whether the hour goes clearly worse than the day: by 5 points and at least 20 ended payments, so that chance is no alarm. */
+export function isWorse(hour: Success, day: Success): boolean {
+  const share = ({ good, ended }: Success): number => Number(good) / Number(ended)
+  return hour.ended >= 20n && share(hour) < share(day) - 0.05
+}
