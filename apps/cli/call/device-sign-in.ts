@@ -1,5 +1,5 @@
 import { clock, sleep } from '#lib/base/time.ts'
-import { cleanText } from '../output/clean-text.ts'
+import { cleanText } from '#lib/contract/clean-text.ts'
 import { CommandError, type Output } from '../terminal.ts'
 
 /** What the back office says of a sign-in that a person confirms in a browser. */

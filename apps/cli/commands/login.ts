@@ -4,10 +4,10 @@ import {
   WhoAmIRequestSchema,
   type WhoAmIResponse,
 } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
+import { cleanText } from '#lib/contract/clean-text.ts'
 import { connect } from '../call/connection.ts'
 import { signInByDevice } from '../call/device-sign-in.ts'
 import { findAccount, writeProfile } from '../call/profile.ts'
-import { cleanText } from '../output/clean-text.ts'
 import { askSecret, askText } from '../prompt.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
