@@ -146,3 +146,58 @@ test('permits writes to the operator only, and reads to internal teams too', asy
   expect(merchants.length).toBeGreaterThan(0)
   await expect(fixture.client(MerchantService, 'gateway').listMerchants({})).rejects.toMatchObject(denied)
 })
+
+// O8, O19
+describe('ListMerchants with filters', () => {
+  async function listAll(filter: { status?: MerchantStatus; namePrefix?: string }, pageSize: number) {
+    const names: string[] = []
+    for (let pageToken = ''; ; ) {
+      const page = await merchants().listMerchants({ ...filter, pageSize, pageToken })
+      names.push(...page.merchants.map(({ name }) => name))
+      if (page.nextPageToken === '') return names
+      expect(page.merchants).toHaveLength(pageSize)
+      pageToken = page.nextPageToken
+    }
+  }
+
+  test('selects by status and by the beginning of the name, in full pages', async () => {
+    for (const name of ['Zeta Shop', 'zeta bank', 'ZETA', 'Zebra']) {
+      const { merchant } = await merchants().createMerchant({ ...VALID, name })
+      const merchantId = merchant?.merchantId ?? ''
+      if (name === 'Zebra') await merchants().updateMerchant({ merchantId, status: MerchantStatus.SUSPENDED })
+    }
+    const { merchant } = await merchants().createMerchant({ ...VALID, name: 'zeta old' })
+    const closed = { merchantId: merchant?.merchantId ?? '', status: MerchantStatus.CLOSED }
+    await merchants().updateMerchant(closed)
+    for (const size of [1, 2, 100]) {
+      expect(await listAll({ namePrefix: 'zeta' }, size)).toEqual([
+        'ZETA',
+        'zeta bank',
+        'zeta old',
+        'Zeta Shop',
+      ])
+      expect(await listAll({ namePrefix: 'Zeta', status: MerchantStatus.ACTIVE }, size)).toEqual([
+        'ZETA',
+        'zeta bank',
+        'Zeta Shop',
+      ])
+      expect(await listAll({ status: MerchantStatus.CLOSED }, size)).toEqual(['Alpha', 'zeta old'])
+      expect(await listAll({ namePrefix: 'nobody' }, size)).toEqual([])
+    }
+  })
+
+  test('refuses a token of another filter, and names a wrong field', async () => {
+    const { nextPageToken: pageToken } = await merchants().listMerchants({ namePrefix: 'z', pageSize: 1 })
+    for (const [wrong, description] of [
+      [{ namePrefix: 'zeta', pageToken }, 'page_token'],
+      [{ status: MerchantStatus.ACTIVE, namePrefix: 'z', pageToken }, 'page_token'],
+      [{ pageToken }, 'page_token'],
+      [{ namePrefix: 'a'.repeat(129) }, 'name_prefix'],
+      [{ status: 9 as MerchantStatus }, 'status'],
+    ] as const)
+      await expect(merchants().listMerchants(wrong)).rejects.toMatchObject({
+        code: 9000,
+        details: { description },
+      })
+  })
+})

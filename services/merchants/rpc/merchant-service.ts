@@ -5,10 +5,11 @@ import {
 } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import { requiredId } from '#lib/contract/operator-fields.ts'
+import { checkLine, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { type Merchant, type MerchantStatus, statusOf } from '../domain/merchant.ts'
+import { listMerchants } from '../store/merchants-store.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { createMerchant, updateMerchant } from '../use-cases/merchants.ts'
 
@@ -30,8 +31,12 @@ export function createMerchantRpc(deps: MerchantsDeps): RpcService {
     getMerchant: by(['backoffice', 'internal'], async ({ merchantId }) => ({
       merchant: merchantToProto(await deps.store.merchants.get(merchantId)),
     })),
-    listMerchants: by(['backoffice', 'internal'], async ({ pageSize, pageToken }) => {
-      const page = await deps.store.merchants.listPage({ page_size: pageSize, page_token: pageToken })
+    listMerchants: by(['backoffice', 'internal'], async ({ pageSize, pageToken, ...given }) => {
+      const filter = {
+        status: MERCHANT_STATUSES.optional(given.status, 'status'),
+        name_prefix: checkLine(given.namePrefix, 'name_prefix'),
+      }
+      const page = await listMerchants(deps.store, filter, { page_size: pageSize, page_token: pageToken })
       return { merchants: page.items.map(merchantToProto), nextPageToken: page.next_page_token }
     }),
     updateMerchant: by(['backoffice'], async ({ merchantId, name, timezone, environments, ...more }) => {

@@ -1,10 +1,18 @@
 import { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { decodePageToken, encodePageToken, type PageRequest } from '#lib/patterns/paging/read-page.ts'
+import {
+  decodePageToken,
+  encodePageToken,
+  type Page,
+  type PageRequest,
+  type PositionFields,
+  readPage,
+} from '#lib/patterns/paging/read-page.ts'
 import type { Store } from '#lib/store/store.ts'
 import type { Credential } from '../domain/credential.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
-import { foldedName, type Merchant } from '../domain/merchant.ts'
+import { foldedName, type Merchant, type MerchantStatus, statusOf } from '../domain/merchant.ts'
 import type { Route } from '../domain/route.ts'
 import type { RegistryDocument } from '../domain/settings.ts'
 import { openCreations } from './creations.ts'
@@ -48,13 +56,47 @@ export async function openMerchantsStore(store: Store) {
       id_field: 'merchant_id',
       id_form: 'digits',
       order: ['number'],
-      indexes: { by_name: { fields: ['folded_name'], where: 'folded_name', across_partitions: true } },
-      derive: ({ name }) => ({ folded_name: foldedName(name) }),
+      indexes: {
+        by_name: { fields: ['folded_name'], where: 'folded_name', across_partitions: true },
+        by_status: { fields: ['status', 'number'], across_partitions: true },
+        by_status_and_name: { fields: ['status', 'folded_name'], across_partitions: true },
+      },
+      derive: (merchant) => ({ folded_name: foldedName(merchant.name), status: statusOf(merchant) }),
       unknown: 1003,
     }),
     creations: await openCreations(store),
     issued_ids: await openIssuedIds(store),
   }
+}
+
+/**
+ * A page of merchants, with one status or all: in the order of their ids, or of their names when those begin with a text. Throws 9000
+ * for a wrong page size or token.
+ */
+export function listMerchants(
+  { merchants }: Pick<MerchantsStore, 'merchants'>,
+  { status, name_prefix }: { readonly status: MerchantStatus | undefined; readonly name_prefix: string },
+  request: PageRequest,
+): Promise<Page<Merchant>> {
+  const by_name = name_prefix !== ''
+  const from = foldedName(name_prefix)
+  const index =
+    status === undefined ? (by_name ? 'by_name' : 'in_order') : by_name ? 'by_status_and_name' : 'by_status'
+  const position: PositionFields = by_name
+    ? { folded_name: 'text', merchant_id: 'text' }
+    : { number: 'integer', merchant_id: 'text' }
+  const list = {
+    collection: merchants.collection,
+    index,
+    range: {
+      equals: status === undefined ? [] : [status],
+      ...(by_name && { from, to: from + PAST_ALL }),
+    },
+    // The text itself would make the token too long.
+    token_scope: { ...(status && { status }), name: sha256Hex(from).slice(0, 16) },
+    position,
+  } as const
+  return readPage(list, request)
 }
 
 /** Sorts after every text that goes on with another character. */

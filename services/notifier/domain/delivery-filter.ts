@@ -1,6 +1,8 @@
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
+import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import type { Delivery, DeliveryStatus } from './delivery.ts'
 import { destinationKeyOfEndpoint } from './destination.ts'
+import { TEST_EVENT } from './event.ts'
 
 /** Selects deliveries of one merchant. An absent field does not restrict the list. */
 export interface DeliveryFilter {
@@ -26,6 +28,9 @@ interface FilterRange {
   readonly fixed: Readonly<Record<string, string>>
 }
 
+/** Every event that a delivery can have. */
+const EVENTS: readonly string[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS, TEST_EVENT]
+
 /**
  * Plans how a filter is read: from the ranges of one index, whose deliveries are newest last in each. `others` are the fields that no
  * index compares: a list refuses them, a replay reads past what does not match. A resource and an endpoint have one environment.
@@ -43,14 +48,14 @@ export function planFilter(filter: DeliveryFilter): {
     }
   const undelivered_status = status === 'dead' || status === 'blocked' ? status : undefined
   if (endpoint_id !== undefined) {
+    // One index serves both: without an event, the few that exist are merged.
+    const events = event === undefined ? EVENTS : [event]
+    const ofEach = (index: string, values: Readonly<Record<string, string>>): readonly FilterRange[] =>
+      events.map((one) => ({ index, fixed: { merchant_id, ...values, event: one } }))
     if (undelivered_status === undefined)
-      return {
-        ranges: [{ index: 'by_endpoint', fixed: { merchant_id, endpoint_id } }],
-        others: others('status', 'event'),
-      }
+      return { ranges: ofEach('by_endpoint', { endpoint_id }), others: others('status') }
     const destination_key = destinationKeyOfEndpoint(endpoint_id)
-    const fixed = { merchant_id, undelivered_status, destination_key }
-    return { ranges: [{ index: 'by_undelivered_of', fixed }], others: others('event') }
+    return { ranges: ofEach('by_undelivered_of', { undelivered_status, destination_key }), others: [] }
   }
   const environments = environment === undefined ? ENVIRONMENTS.names : [environment]
   const inEach = (index: string, values: Readonly<Record<string, string>>): readonly FilterRange[] =>

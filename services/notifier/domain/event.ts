@@ -4,6 +4,9 @@ import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { type DeliveryTarget, destinationKeyOf } from './destination.ts'
 
+/** The event that the operator sends to one endpoint, and that no endpoint lists. */
+export const TEST_EVENT = 'webhook.test'
+
 /** An event as the notifier stores it: the bytes that every attempt sends, and the destinations that receive them. */
 export interface StoredEvent {
   readonly merchant_id: string

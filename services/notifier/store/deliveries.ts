@@ -22,13 +22,13 @@ export const DELIVERIES: CollectionSpec = {
     by_event: { fields: ['merchant_id', 'environment', 'event', 'created_at'] },
     by_status: { fields: ['merchant_id', 'environment', 'status', 'created_at'] },
     by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
-    by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'created_at'], where: 'endpoint_id' },
+    by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'event', 'created_at'], where: 'endpoint_id' },
     by_undelivered: {
       fields: ['merchant_id', 'environment', 'undelivered_status', 'event', 'created_at'],
       where: 'undelivered_status',
     },
     by_undelivered_of: {
-      fields: ['merchant_id', 'undelivered_status', 'destination_key', 'created_at'],
+      fields: ['merchant_id', 'undelivered_status', 'destination_key', 'event', 'created_at'],
       where: 'undelivered_status',
     },
     ...ACT_INDEX,

@@ -24,7 +24,7 @@ export async function openNotifierStore(store: Store, person: PersonSealer) {
 export async function openSealedStore(store: Store) {
   return {
     replays: await openReplays(store),
-    destinations: await store.collection<Destination>(DESTINATIONS),
+    destinations: await openDestinations(store),
     deliveries: await openDeliveries(store),
     ...(await openListeners(store)),
     events: await openEvents(store),
@@ -82,9 +82,25 @@ const EVENT_CHECKS: CollectionSpec = {
 /** The collection of destinations. */
 export type Destinations = Collection<Destination>
 
+/** A destination as it is stored: with what the index of the closed ones needs. */
+interface StoredDestination extends Destination {
+  readonly closed_key?: string
+}
+
+/** Opens the collection of destinations. */
+async function openDestinations(store: Store): Promise<Destinations> {
+  return withCodec<Destination, StoredDestination>(await store.collection(DESTINATIONS), {
+    encode: (destination) =>
+      destination.breaker.opened_at === undefined
+        ? { ...destination, closed_key: destination.destination_key }
+        : destination,
+    decode: ({ closed_key: _, ...destination }) => destination,
+  })
+}
+
 /**
- * `by_wake` has the destinations that wait for an owner. The operator lists by `by_open`, which has those whose breaker is not closed, and
- * by `by_destination`. The leases of a destination change neither.
+ * `by_wake` has the destinations that wait for an owner. The operator lists by `by_probe`, which has those whose breaker is not closed,
+ * `by_closed` and `by_destination`, and counts by `by_open`. The leases of a destination change none of them.
  */
 const DESTINATIONS: CollectionSpec = {
   name: 'destinations',
@@ -94,6 +110,8 @@ const DESTINATIONS: CollectionSpec = {
     ...ACT_INDEX,
     by_wake: { fields: ['wake_at'], where: 'wake_at', across_partitions: true },
     by_open: { fields: ['breaker.opened_at'], where: 'breaker.opened_at', across_partitions: true },
+    by_probe: { fields: ['breaker.probe_at'], where: 'breaker.probe_at', across_partitions: true },
+    by_closed: { fields: ['closed_key'], where: 'closed_key', across_partitions: true },
     by_destination: { fields: ['destination_key'], across_partitions: true },
   },
   expires: 'expires_at',

@@ -1,5 +1,9 @@
-import { checkPageSize, decodePageToken, encodePageToken } from '#lib/patterns/paging/read-page.ts'
-import type { Stored } from '#lib/store/store.ts'
+import {
+  checkPageSize,
+  decodePageToken,
+  encodePageToken,
+  type PageRequest,
+} from '#lib/patterns/paging/read-page.ts'
 import { type BreakerState, breakerState } from '../domain/breaker.ts'
 import { type Delivery, TRY_KINDS } from '../domain/delivery.ts'
 import type { Destination } from '../domain/destination.ts'
@@ -28,62 +32,51 @@ export interface ShownDestination {
 const COUNT_MAX = 20
 /** Each destination of a page costs three reads. */
 const PAGE_MAX = 100
-const BATCH_SIZE = 1_000
 
 /**
- * A page of destinations in one state, or in all. The open and half-open ones come from an index that has no others, so that a
- * system of many destinations is not read for them. A page is never empty before the last one.
+ * A page of destinations in one state, or in all, each from an index that has no others: the open and half-open ones by their next
+ * probe, else by their keys. Every page but the last is full.
  */
 export async function listDestinations(
   deps: ListDestinationsDeps,
   state: BreakerState | undefined,
-  { page_size, page_token }: { readonly page_size: number; readonly page_token: string },
+  { page_size, page_token }: PageRequest,
 ) {
   const limit = Math.min(checkPageSize(page_size), PAGE_MAX)
-  const list = listOf(state)
-  const found: Stored<Destination>[] = []
-  let after: Readonly<Record<string, unknown>> | undefined = list.read(page_token)
-  let is_last = false
-  while (found.length <= limit && !is_last) {
-    const batch = await deps.destinations.find(list.index, {}, { limit: BATCH_SIZE, after })
-    const at = deps.storeNow()
-    found.push(...batch.filter(({ breaker }) => state === undefined || breakerState(breaker, at) === state))
-    after = batch.at(-1) && { ...batch.at(-1) }
-    is_last = batch.length < BATCH_SIZE
-  }
+  const { index, range, readToken, tokenAfter } = listOf(state, deps.storeNow())
+  const after = readToken(page_token)
+  const found = await deps.destinations.find(index, range, { limit: limit + 1, after })
   const page = found.slice(0, limit)
   const last = found.length > limit ? page.at(-1) : undefined
   const shown: ShownDestination[] = []
   // One after another: a page must not take the store from the deliveries.
   for (const destination of page) shown.push(await showDestination(deps, destination))
-  return { destinations: shown, next_page_token: last === undefined ? '' : list.tokenAfter(last) }
+  return { destinations: shown, next_page_token: last === undefined ? '' : tokenAfter(last) }
 }
 
-/** The index of a list, and its page tokens. */
-function listOf(state: BreakerState | undefined) {
-  if (state === 'open' || state === 'half_open') {
-    const scope = { state }
-    return {
-      index: 'by_open',
-      read(token: string) {
-        const fields = { opened_at: 'instant', destination_key: 'text' } as const
-        const position = decodePageToken(token, scope, fields)
-        return (
-          position && {
-            breaker: { opened_at: position.opened_at },
-            destination_key: position.destination_key,
-          }
-        )
-      },
-      tokenAfter: ({ breaker, destination_key }: Destination) =>
-        encodePageToken({ ...scope, opened_at: breaker.opened_at ?? new Date(0), destination_key }),
-    }
-  }
+/** How a list is read at a time, at which the probes that are due make a breaker half-open. */
+function listOf(state: BreakerState | undefined, at: Date) {
   const scope = { state: state ?? 'all' }
+  if (state === undefined || state === 'closed')
+    return {
+      index: state === undefined ? 'by_destination' : 'by_closed',
+      range: {},
+      readToken(token: string) {
+        const position = decodePageToken(token, scope, { destination_key: 'text' })
+        return position && { ...position, closed_key: position.destination_key }
+      },
+      tokenAfter: ({ destination_key }: Destination) => encodePageToken({ ...scope, destination_key }),
+    }
+  const after_now = new Date(at.getTime() + 1)
   return {
-    index: 'by_destination',
-    read: (token: string) => decodePageToken(token, scope, { destination_key: 'text' }),
-    tokenAfter: ({ destination_key }: Destination) => encodePageToken({ ...scope, destination_key }),
+    index: 'by_probe',
+    range: state === 'open' ? { from: after_now } : { to: after_now },
+    readToken(token: string) {
+      const position = decodePageToken(token, scope, { probe_at: 'instant', destination_key: 'text' })
+      return position && { ...position, breaker: { probe_at: position.probe_at } }
+    },
+    tokenAfter: ({ breaker, destination_key }: Destination) =>
+      encodePageToken({ ...scope, probe_at: breaker.probe_at ?? new Date(0), destination_key }),
   }
 }
 

@@ -23,6 +23,7 @@ import {
   newTarget,
   resourceIdOf,
   type StoredEvent,
+  TEST_EVENT,
 } from '../domain/event.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { type Events, eventKeyOf } from '../store/notifier-store.ts'
@@ -194,8 +195,6 @@ export async function createDeliveries(
 export interface SendTestEventDeps extends Omit<ReceiveEventDeps, 'endpointsReadAfter'> {
   readonly registry: Pick<Client<typeof RegistryService>, 'getEndpoint'>
 }
-
-const TEST_EVENT = 'webhook.test'
 
 /**
  * Sends the event `webhook.test` to one endpoint, whatever events it lists, also while it is disabled. Each call is a new

@@ -110,7 +110,7 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   paymentId: string;
 
   /**
-   * endpoint_id restricts the list to one endpoint. It goes with a status only if that is dead or blocked, and with no event.
+   * endpoint_id restricts the list to one endpoint. It goes with a status only if that is dead or blocked.
    *
    * @generated from field: string endpoint_id = 6;
    */
@@ -767,7 +767,7 @@ export const DeliveryService: GenService<{
   },
   /**
    * ListDestinations lists the destinations of all merchants with their breakers: those that are open or half-open by the time of
-   * opening, all or the closed ones by their keys.
+   * their next probe, all or the closed ones by their keys.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ListDestinations
    */
