@@ -33,9 +33,8 @@ export function addOpenItems(
 ): MessageInitShape<typeof OpenItemsSchema> | undefined {
   const known = parts.filter((part) => part !== undefined) as readonly OpenItems[]
   if (known.length === 0) return undefined
-  const count = known.reduce((sum, part) => sum + part.count, 0n)
   return openItems(
-    Number(count),
+    known.reduce((sum, part) => sum + part.count, 0),
     known.map(({ oldestTime }) => oldestTime && timestampDate(oldestTime)),
   )
 }
@@ -47,5 +46,5 @@ export function openItems(
 ): MessageInitShape<typeof OpenItemsSchema> {
   const known = times.flatMap((time) => time?.getTime() ?? [])
   const oldest = known.length === 0 ? undefined : new Date(Math.min(...known))
-  return { count: BigInt(count), ...(oldest && { oldestTime: timestampFromDate(oldest) }) }
+  return { count, ...(oldest && { oldestTime: timestampFromDate(oldest) }) }
 }

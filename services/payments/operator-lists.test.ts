@@ -73,9 +73,9 @@ test('the summary counts each payment of a route in each status that it has ente
     }
   }
   expect(summary).toMatchObject({
-    openAnomalies: { count: 0n },
-    stuckEffects: { count: 0n },
-    openBreakers: { count: 0n },
+    openAnomalies: { count: 0 },
+    stuckEffects: { count: 0 },
+    openBreakers: { count: 0 },
   })
   expect(summary.openAnomalies?.oldestTime).toBeUndefined()
 })

@@ -18,7 +18,7 @@ import type { Output } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
 
 /** Numbers above this are exact no more (O18). */
-const COUNT_MAX = 1_000n
+const COUNT_MAX = 1_000
 
 /** What waits, and the command that lists it. */
 const ITEMS = [
@@ -57,7 +57,7 @@ function printOverview(output: Output, overview: GetOverviewResponse): void {
     const items: OpenItems | undefined = overview[field]
     if (items === undefined) return []
     return [
-      [countText(items.count), what, ageText(items, now_ms), items.count === 0n ? '' : `multihub ${list}`],
+      [countText(items.count), what, ageText(items, now_ms), items.count === 0 ? '' : `multihub ${list}`],
     ]
   })
   const table = { heads: ['WAITING', '', 'SINCE', 'LIST'], rows, right: new Set([0]) }
@@ -71,7 +71,7 @@ function printOverview(output: Output, overview: GetOverviewResponse): void {
   for (const role of unavailable) output.write(`${role} did not answer: its numbers are missing\n`)
 }
 
-function countText(count: bigint): string {
+function countText(count: number): string {
   return count >= COUNT_MAX ? `${count} or more` : String(count)
 }
 

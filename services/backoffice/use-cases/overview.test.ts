@@ -16,7 +16,7 @@ import { startDoor, type TestDoor } from '../backoffice.fixture.ts'
 import { createOverview, type OverviewDeps } from './overview.ts'
 
 const GET_OVERVIEW = 'multihub.backoffice.v1.OverviewService/GetOverview'
-const NOTHING = { count: '0' }
+const NOTHING = { count: 0 }
 
 let door: TestDoor
 beforeAll(async () => {
@@ -70,9 +70,9 @@ test('the overview has the numbers of all roles that answer, and names the other
   const { status, body } = await door.call(token, GET_OVERVIEW, {})
   expect(status).toBe(200)
   expect(body).toMatchObject({
-    pendingRefunds: { count: '2', oldestTime: '1970-01-01T00:00:01Z' },
-    chargebacksByDeadline: { count: '1', oldestTime: '1970-01-01T00:00:09Z' },
-    unresolvedTickets: { count: '1' },
+    pendingRefunds: { count: 2, oldestTime: '1970-01-01T00:00:01Z' },
+    chargebacksByDeadline: { count: 1, oldestTime: '1970-01-01T00:00:09Z' },
+    unresolvedTickets: { count: 1 },
     stuckEffects: NOTHING,
     deadDeliveries: NOTHING,
     heldDeliveries: NOTHING,

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/common/v1/open_items.proto.
  */
 export const file_multihub_common_v1_open_items: GenFile = /*@__PURE__*/
-  fileDesc("CiNtdWx0aWh1Yi9jb21tb24vdjEvb3Blbl9pdGVtcy5wcm90bxISbXVsdGlodWIuY29tbW9uLnYxIksKCU9wZW5JdGVtcxINCgVjb3VudBgBIAEoAxIvCgtvbGRlc3RfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiNtdWx0aWh1Yi9jb21tb24vdjEvb3Blbl9pdGVtcy5wcm90bxISbXVsdGlodWIuY29tbW9uLnYxIksKCU9wZW5JdGVtcxINCgVjb3VudBgBIAEoBRIvCgtvbGRlc3RfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBiBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * OpenItems counts what waits for somebody.
@@ -23,9 +23,9 @@ export type OpenItems = Message<"multihub.common.v1.OpenItems"> & {
   /**
    * count is exact up to 1,000, which means 1,000 or more.
    *
-   * @generated from field: int64 count = 1;
+   * @generated from field: int32 count = 1;
    */
-  count: bigint;
+  count: number;
 
   /**
    * oldest_time is since when the oldest of them waits; absent when there are none.
