@@ -91,6 +91,13 @@ export function settlementId(merchant_id: string, operation_id: string): string 
   return `settle:${merchant_id}:${operation_id}`
 }
 
+const ID_WITH_MERCHANT = /^(?:adjust|settle):([^:]+):/
+
+/** The merchant in the id of an adjustment or settlement; `undefined` for another text. */
+export function merchantInId(entry_id: string): string | undefined {
+  return ID_WITH_MERCHANT.exec(entry_id)?.[1]
+}
+
 /** Longest id of a merchant, a payment, a transfer or a hold, in characters. */
 const ID_CHARACTERS_MAX = 200
 
