@@ -69,6 +69,15 @@ describe.each(entries)('$title', ({ verb, method }) => {
     expect(method?.methodKind).toBe('unary')
     const fields = method?.input.fields.map(({ name }) => name) ?? []
     if (verb.id !== undefined) expect(fields).toContain(verb.id)
+    if (verb.each !== undefined) {
+      const list = method?.parent.method[verb.each.list]
+      expect(
+        Object.keys(verb.each.fixed).filter(
+          (name) => !(list?.input.fields ?? []).some((field) => field.localName === name),
+        ),
+      ).toEqual([])
+      expect(rowsField(list?.output as DescMessage).message.fields.map(({ name }) => name)).toContain(verb.id)
+    }
     if (verb.many !== undefined) {
       const input = method?.parent.method[verb.many.rpc]?.input.fields.map(({ name }) => name)
       expect(input).toEqual(expect.arrayContaining([verb.many.filter, 'dry_run']))

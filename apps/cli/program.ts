@@ -88,13 +88,19 @@ async function addVerbs(
 }
 
 async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Terminal): Promise<void> {
-  const [service, { addFieldFlags, addManyFlags }, { addCommonFlags }, { methodOf, runVerb }] =
-    await Promise.all([
-      (verb.service ?? noun.service)(),
-      import('./request/flags.ts'),
-      import('./request/common-flags.ts'),
-      import('./run-verb.ts'),
-    ])
+  const [
+    service,
+    { addEachFlags, addFieldFlags, addManyFlags },
+    { addCommonFlags },
+    { runVerb },
+    { methodOf },
+  ] = await Promise.all([
+    (verb.service ?? noun.service)(),
+    import('./request/flags.ts'),
+    import('./request/common-flags.ts'),
+    import('./run-verb.ts'),
+    import('./run-list.ts'),
+  ])
   const method = methodOf(service, verb)
   addFieldFlags(command, method, verb)
   const explaining = noun.verbs.find(({ name }) => name === verb.explained_by)
@@ -102,6 +108,7 @@ async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Term
   if (explaining !== undefined && explaining_service !== undefined)
     addFieldFlags(command, methodOf(explaining_service, explaining), explaining)
   if (verb.many !== undefined) addManyFlags(command, methodOf(service, verb.many), verb)
+  if (verb.each !== undefined) addEachFlags(command, methodOf(service, { rpc: verb.each.list }), verb)
   if (verb.columns !== undefined)
     command
       .option('--limit <number>', 'how many rows, or all (default: 100)')

@@ -29,6 +29,13 @@ export interface VerbCall {
   readonly terminal: Terminal
 }
 
+/** The unary method of a verb. */
+export function methodOf(service: DescService, { rpc }: Pick<Verb, 'rpc'>): DescMethodUnary {
+  const method = service.method[rpc]
+  if (method?.methodKind !== 'unary') throw new TypeError(`${service.typeName} has no ${rpc}`)
+  return method as DescMethodUnary
+}
+
 const LIMIT_DEFAULT = 100
 const PAGE_MAX = 1_000
 const WATCH_MS = 2_000
@@ -116,7 +123,7 @@ function readLimit(text: string | undefined): number {
 }
 
 /** The rows of a list, page after page, until there are `limit`. */
-async function* pagesOf(
+export async function* pagesOf(
   { connection, service, method }: VerbCall,
   request: Message,
   limit: number,

@@ -5,8 +5,9 @@ import { findAccount } from './call/profile.ts'
 import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printResource, resourceOf } from './output/print.ts'
 import type { CommonFlags } from './request/common-flags.ts'
-import { demandId, hasReasonField, manyRequestOf, requestOf } from './request/flags.ts'
-import { type Flags, findRow, runList } from './run-list.ts'
+import { demandConsent, demandId, hasReasonField, manyRequestOf, requestOf } from './request/flags.ts'
+import { type Flags, findRow, methodOf, runList } from './run-list.ts'
+import { runEach, runMany } from './run-many.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
 /** Runs one command: makes the request of the flags, calls the RPC, prints the answer. Throws `CommandError`. */
@@ -17,7 +18,10 @@ export async function runVerb(
   flags: Flags,
   terminal: Terminal,
 ): Promise<void> {
+  const is_each = verb.each !== undefined && id === undefined
   const is_many = verb.many !== undefined && id === undefined
+  if (is_each || is_many) demandConsent(verb, flags)
+  if (is_each) return runEach(verb, service, flags, terminal)
   const method = methodOf(service, is_many ? verb.many : verb)
   if (!is_many) demandId(verb, id, flags)
   const request = is_many ? manyRequestOf(method, verb, flags) : requestOf(method, verb, id, flags)
@@ -27,18 +31,13 @@ export async function runVerb(
   const call = { connection, service, method, verb, flags, terminal }
   if (verb.columns !== undefined) return runList(call, verb.columns, request)
   if (isRowOfList(verb)) return findRow(call, verb.finds, id ?? '', request)
-  const answer = await callOf(verb, connection, service, method, request, id)
+  const answer = await (is_many
+    ? runMany(call, verb.many, request)
+    : callOf(verb, connection, service, method, request, id))
   const [desc, resource] = resourceOf(method.output, answer)
   if (flags.json) terminal.stdout.write(`${jsonOf(desc, resource, 2)}\n`)
   else if (flags.jsonl) terminal.stdout.write(`${jsonOf(desc, resource)}\n`)
   else printResource(terminal.stdout, desc, resource, { is_minor: flags.minor === true })
-}
-
-/** The unary method of a verb. */
-export function methodOf(service: DescService, { rpc }: Pick<Verb, 'rpc'>): DescMethodUnary {
-  const method = service.method[rpc]
-  if (method?.methodKind !== 'unary') throw new TypeError(`${service.typeName} has no ${rpc}`)
-  return method as DescMethodUnary
 }
 
 /** The flags that name the back office: `--url` is the field where the request has one. */

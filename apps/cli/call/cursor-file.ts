@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Terminal } from '../terminal.ts'
@@ -10,6 +10,8 @@ export interface CursorFile {
   read(): string
   /** Replaces the file as a whole, so that a kill leaves either cursor. */
   write(cursor: string): void
+  /** Forgets the cursor. */
+  clear(): void
 }
 
 /** The file for one key, such as back office, merchant and target. It is beside the profiles, and no other user can read it. */
@@ -33,5 +35,6 @@ export function openCursorFile(
       writeFileSync(`${path}.part`, cursor, { mode: 0o600, flush: true })
       renameSync(`${path}.part`, path)
     },
+    clear: () => rmSync(path, { force: true }),
   }
 }

@@ -17,7 +17,7 @@ export const noun: Noun = {
       about: 'send a dead callback again, or without an ID all that the filters select',
       rpc: 'replayDelivery',
       id: 'delivery_id',
-      many: { rpc: 'replayDeliveries', filter: 'filter' },
+      many: { rpc: 'replayDeliveries', filter: 'filter', progress: 'getReplay' },
     },
     {
       name: 'show-replay',

@@ -36,12 +36,21 @@ export interface Verb {
   readonly csv?: string
   /** Without an ID it changes many things at once, by another RPC of the service; `--dry-run` or `--yes` is needed then. */
   readonly many?: Many
+  /** Without an ID it does the same for every row that a list of its service selects; `--dry-run` or `--yes` is needed then. */
+  readonly each?: Each
 }
 
-/** The RPC that does many at once: its request has a filter, whose fields are flags, and `dry_run`. */
+/** The RPC that does many at once: its request has a filter, whose fields are flags, and `dry_run`. `progress` shows how far it is. */
 interface Many {
   readonly rpc: string
   readonly filter: string
+  readonly progress: string
+}
+
+/** The list of the things that a command is for, and the fields of its request that are given always. */
+interface Each {
+  readonly list: string
+  readonly fixed: Readonly<Record<string, unknown>>
 }
 
 /** Loads the generated code of one service, so that a command loads no other. */

@@ -1,5 +1,8 @@
 import type { Noun } from './noun.ts'
 
+/** The refunds that wait for a decision: REFUND_STATUS_PENDING. */
+const PENDING = { list: 'listRefunds', fixed: { statuses: [1], oldestFirst: true } } as const
+
 /** `multihub refunds`. */
 export const noun: Noun = {
   service: async () => (await import('#gen/multihub/support/v1/refund_service_pb.ts')).RefundService,
@@ -14,11 +17,19 @@ export const noun: Noun = {
     { name: 'show', about: 'show a refund', rpc: 'getRefund', id: 'refund_id' },
     {
       name: 'approve',
-      about: 'approve a refund: the provider is asked to pay it back',
+      about:
+        'approve a refund, so that the provider pays it back; or without an ID all that the filters select',
       rpc: 'approveRefund',
       id: 'refund_id',
+      each: PENDING,
     },
-    { name: 'reject', about: 'reject a refund', rpc: 'rejectRefund', id: 'refund_id' },
+    {
+      name: 'reject',
+      about: 'reject a refund, or without an ID all that the filters select',
+      rpc: 'rejectRefund',
+      id: 'refund_id',
+      each: PENDING,
+    },
     { name: 'cancel', about: 'cancel an approved refund', rpc: 'cancelRefund', id: 'refund_id' },
     { name: 'answer', about: 'write a comment to the merchant', rpc: 'answerRefund', id: 'refund_id' },
     {

@@ -114,19 +114,33 @@ export function hasReasonField({ input }: DescMethodUnary): boolean {
 /** Adds the flags with which a command without an ID changes many things. */
 export function addManyFlags(command: Command, method: DescMethodUnary, verb: Verb): void {
   addFieldFlags(command, { input: filterOf(method, verb).message }, verb)
+  addConsentFlags(command)
+}
+
+/** Adds the flags with which a command without an ID does the same for each row of a list. */
+export function addEachFlags(command: Command, list: DescMethodUnary, { name, each }: Verb): void {
+  addFieldFlags(command, list, { name, about: '', rpc: list.localName, fixed: each?.fixed ?? {} })
+  addConsentFlags(command)
+}
+
+function addConsentFlags(command: Command): void {
   command
     .option('--dry-run', 'without an ID: only say how many there are')
     .option('--yes', 'without an ID: do it for all that the filters select')
 }
 
-/** Makes the request of a command without an ID. Throws `CommandError` 2 without `--dry-run` and `--yes`. */
+/** Refuses a command without an ID that neither asks for the numbers nor consents. */
+export function demandConsent({ name }: Verb, flags: Readonly<Record<string, unknown>>): void {
+  if (flags['dryRun'] === undefined && flags['yes'] === undefined)
+    throw new CommandError(2, `${name} needs an ID, or filters with --dry-run or --yes`)
+}
+
+/** Makes the request of a command without an ID. */
 export function manyRequestOf(
   method: DescMethodUnary,
   verb: Verb,
   flags: Readonly<Record<string, string | boolean | undefined>>,
 ): Message {
-  if (flags['dryRun'] === undefined && flags['yes'] === undefined)
-    throw new CommandError(2, `${verb.name} needs an ID, or filters with --dry-run or --yes`)
   const request = requestOf(method, verb, undefined, flags)
   const filter = filterOf(method, verb)
   Reflect.set(request, filter.localName, requestOf({ input: filter.message }, verb, undefined, flags))
