@@ -21,6 +21,12 @@ export const GLOBAL = {
   workerIdleMemoryLimit: '500MB',
 }
 
+/** Test files of one process share the modules of the product. */
+const IN_PROCESS = {
+  runtime: '<rootDir>/test/runner/runtime.mjs',
+  testEnvironment: '<rootDir>/test/runner/environment.mjs',
+}
+
 const files = [...testFiles()]
 
 /** The project with the test files that `test/projects.ts` assigns to it. */
@@ -35,11 +41,7 @@ export default {
   ...GLOBAL,
   testSequencer: './test/support/slow-tests-first.mjs',
   projects: [
-    projectOf('unit', {
-      setupFilesAfterEnv: ['<rootDir>/test/support/unit-guard.mjs'],
-      runtime: '<rootDir>/test/runner/runtime.mjs',
-      testEnvironment: '<rootDir>/test/runner/environment.mjs',
-    }),
+    projectOf('unit', { ...IN_PROCESS, setupFilesAfterEnv: ['<rootDir>/test/support/unit-guard.mjs'] }),
     projectOf('system'),
     projectOf('servers'),
   ],

@@ -18,7 +18,8 @@ export interface Clock {
   nextTurn?(action: () => void): void
 }
 
-const machine: Clock = {
+/** The clock of this machine. Use `clock`, which is another one in a simulated process. */
+export const machineClock: Clock = {
   now_ms: () => Date.now(),
   monotonic_ms: () => performance.now(),
   after(delay_ms, action) {
@@ -29,7 +30,7 @@ const machine: Clock = {
   },
 }
 
-let current = machine
+let current = machineClock
 
 /** The clock of this process. */
 export const clock: Clock = {
@@ -46,9 +47,10 @@ export function nextTurn(action: () => void): void {
 
 /** Replaces the clock of this process, for simulation and tests only, until the returned function is called. */
 export function useClock(replacement: Clock): () => void {
+  const before = current
   current = replacement
   return () => {
-    current = machine
+    current = before
   }
 }
 

@@ -1,55 +1,65 @@
 import { ModernFakeTimers } from '@jest/fake-timers'
 import { ModuleMocker } from 'jest-mock'
-
-const { setTimeout, setInterval } = globalThis
+import { useProcessStates } from '#lib/base/process-state.ts'
+import { machineClock, useClock } from '#lib/base/time.ts'
+import { useNetwork } from '#lib/http/network.ts'
 
 /**
- * Jest's environment of a test file: the process itself. What the file changed in it gets its old value at the end, and the
- * timers that it left behind are cancelled, so that what it did not stop does nothing in the next file.
+ * Jest's environment of a test file: the process itself, with a clock and with states of the product for this file. At the
+ * end the timers of the product that are left are cancelled, so that what the file did not stop does nothing in the next
+ * one, and what it changed in the process gets its old value.
  */
 export default class ProcessEnvironment {
   global = globalThis
   moduleMocker = new ModuleMocker(globalThis)
   #timers = new Set()
   #before = { console, exit: process.exit, env: process.env, values: { ...process.env } }
+  #restore = []
 
   constructor({ projectConfig }) {
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis })
   }
 
+  /** Without a context of its own, see `runtime.mjs`. */
   getVmContext() {
     return null
   }
 
   async setup() {
-    globalThis.setTimeout = this.#keeping(setTimeout, 'once')
-    globalThis.setInterval = this.#keeping(setInterval)
+    const states = new Map()
+    this.#restore = [useClock(clockOf(this.#timers)), useProcessStates(() => states)]
   }
 
   async teardown() {
     this.moduleMocker.restoreAllMocks()
     this.fakeTimersModern.dispose()
-    Object.assign(globalThis, { setTimeout, setInterval, console: this.#before.console })
-    for (const timer of this.#timers) clearTimeout(timer)
-    this.#timers.clear()
-    const { exit, env, values } = this.#before
+    for (const restore of this.#restore) restore()
+    // A file may have left a network of its own.
+    useNetwork({})()
+    for (const timer of this.#timers) timer.cancel()
+    const { env, values, exit } = this.#before
     for (const name of Object.keys(env)) if (!(name in values)) delete env[name]
     Object.assign(env, values)
     Object.assign(process, { exit, env })
+    globalThis.console = this.#before.console
   }
+}
 
-  /** A function that sets timers and remembers those that may still run. */
-  #keeping(set, once) {
-    const timers = this.#timers
-    const keeping = (action, ...words) => {
-      const run = (...given) => {
-        if (once) timers.delete(timer)
-        action(...given)
-      }
-      const timer = set(run, ...words)
+/** The clock of the machine; `timers` are those that may still run. */
+function clockOf(timers) {
+  return {
+    ...machineClock,
+    after(delay_ms, action) {
+      const timer = machineClock.after(delay_ms, () => {
+        timers.delete(timer)
+        action()
+      })
       timers.add(timer)
-      return timer
-    }
-    return Object.defineProperties(keeping, Object.getOwnPropertyDescriptors(set))
+      const cancel = () => {
+        timers.delete(timer)
+        timer.cancel()
+      }
+      return { cancel }
+    },
   }
 }

@@ -1,8 +1,5 @@
 import { ChildProcess } from 'node:child_process'
 import { Server, Socket } from 'node:net'
-import { useProcessStates } from '#lib/base/process-state.ts'
-import { useClock } from '#lib/base/time.ts'
-import { useNetwork } from '#lib/http/network.ts'
 
 const CPU_MAX_S = 20
 const { listen } = Server.prototype
@@ -17,11 +14,6 @@ const noting = (what, original) =>
     outside.push(new Error(what))
     return original.apply(this, parameters)
   }
-
-// The modules of the product may be those of the file before: it begins with its own state, and with what the machine has.
-const states = new Map()
-useProcessStates(() => states)
-for (const replace of [useClock, useNetwork]) replace({})()
 
 // Jest runs this before each test file of the project `unit`. The next file in this process may be of another project.
 beforeAll(() => {
