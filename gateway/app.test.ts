@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isUuid } from '#lib/base/ids.ts'
 import { createLog } from '#lib/telemetry/log.ts'
+import { propertyRuns } from '../test/support/property-runs.ts'
 import { freshPair } from '../test/support/sign-request.ts'
 import { openTestStore } from '../test/support/store.ts'
 import {
@@ -305,6 +306,6 @@ test('answers any signed bytes with the envelope', async () => {
       expect([1002, 1005, 9000]).toContain(response.body.error?.code)
       expect(response.headers['x-data-hash']).toBe(signedHeaders(response.text)['x-data-hash'])
     }),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   )
 })

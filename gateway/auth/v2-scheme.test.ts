@@ -7,6 +7,7 @@ import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { clock } from '#lib/base/time.ts'
 import { testWith } from '../../test/support/needs.ts'
 import { opensslHmac } from '../../test/support/openssl.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import { freshPair } from '../../test/support/sign-request.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import {
@@ -211,7 +212,7 @@ test('refuses a change of one byte in any signed part', async () => {
       })
       expect([1001, 1003, 3000, 3001, 3002, 3003]).toContain(body.error?.code)
     }),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   )
 })
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import { type BodyMemoryBudget, createBodyMemoryBudget } from './body-memory.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 
@@ -162,6 +163,6 @@ test('whatever strangers do, no limit is passed, and they take no memory from ne
         expect(bytesOf((name) => name === network)).toBeLessThanOrEqual(network_body_memory_bytes)
       }
     }),
-    { numRuns: 200 },
+    { numRuns: propertyRuns(200) },
   )
 })

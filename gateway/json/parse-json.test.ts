@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import { DEPTH_MAX, type Json, parseJson, VALUES_MAX } from './parse-json.ts'
 
 const parse = (text: string | Buffer): Json => parseJson(Buffer.from(text))
@@ -166,7 +167,7 @@ test('agrees with JSON.parse on every document, except that numbers depend on th
     fc.property(texts, (text) => {
       expect(parse(text)).toEqual(parseSlowly(text))
     }),
-    { numRuns: 3000 },
+    { numRuns: propertyRuns(3000) },
   )
 })
 
@@ -186,7 +187,7 @@ test('agrees with JSON.parse on documents with a flaw, also in a number', () => 
       }
       expect(parse(flawed)).toEqual(expected)
     }),
-    { numRuns: 10_000 },
+    { numRuns: propertyRuns(10_000) },
   )
 })
 
@@ -299,6 +300,6 @@ test('returns a value or throws 1005 for any bytes', () => {
         expect(error).toMatchObject({ code: 1005, details: { description: 'body' } })
       }
     }),
-    { numRuns: 5000 },
+    { numRuns: propertyRuns(5000) },
   )
 })

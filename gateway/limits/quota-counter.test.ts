@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import { decideGrant, isCurrentWindow, type Quota } from './quota-counter.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12)
@@ -74,7 +75,7 @@ describe('a grant', () => {
       if (limit <= 1_000) expect(granted).toBeLessThanOrEqual(waiting)
       else expect(granted).toBeLessThanOrEqual(Math.max(waiting, 1, Math.min(1_000, remaining / 64)))
     })
-    fc.assert(property, { numRuns: 1_000 })
+    fc.assert(property, { numRuns: propertyRuns(1_000) })
   })
 })
 

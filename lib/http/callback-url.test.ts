@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import { allowPublicAddressesAnd } from './address-policy.ts'
 import { type CallbackUrlCheck, checkCallbackUrl } from './callback-url.ts'
 
@@ -209,7 +210,7 @@ describe('for random input', () => {
           expect(url.hostname).not.toMatch(/^127(\.\d+){3}$|(^|\.)localhost$|^\[::1\]$/)
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: propertyRuns(5_000) },
     )
   })
 

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import type { Command } from './domain/command.ts'
 import { type CommandResult, decideCommand } from './domain/decide-command.ts'
 import type { Batch, BatchPosition } from './domain/entry.ts'
@@ -124,7 +125,7 @@ test.each([
         expect(isSameSnapshot(replayed.snapshot(), state.snapshot())).toBe(true)
       },
     )
-    fc.assert(property, { numRuns })
+    fc.assert(property, { numRuns: propertyRuns(numRuns) })
   },
 )
 
@@ -179,7 +180,7 @@ test('two processes that decide the same commands concurrently leave one history
     await other.stop()
     expect(await verifyLedger(store)).toMatchObject({ problems: [] })
   })
-  await fc.assert(property, { numRuns: 25 })
+  await fc.assert(property, { numRuns: propertyRuns(25) })
 }, 600_000)
 
 /** Gives the repeats of a hold the limits of the first one. The entry of a hold does not tell with which it was decided. */

@@ -7,6 +7,7 @@ import type { EffectDefinition } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { propertyRuns } from '../../test/support/property-runs.ts'
 import { judgeBooks, judgeWrite, openAttemptBooks, statusOf } from './attempt-books.fixture.ts'
 import type { ProviderReport } from './connectors/connector.ts'
 import type { Anomaly, OperatorResolution } from './domain/anomaly.ts'
@@ -368,6 +369,6 @@ test('no accounts, in whatever order they speak, and no crashes make a payment t
     fc.asyncProperty(script, async (one) => {
       expect(await play(one)).toEqual([])
     }),
-    { numRuns: 150 },
+    { numRuns: propertyRuns(150) },
   )
 })

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { CHECKPOINT_PART_ROWS } from '../limits.ts'
 import { createPagedRows, type RowPage } from './paged-rows.ts'
 import { type Hold, ROW_TABLES } from './rows.ts'
@@ -90,7 +91,7 @@ test('the stored pages have all rows after any changes, are few, and make the sa
       expect(sorted(rows.rows())).toEqual(sorted(model.values()))
     }
   })
-  fc.assert(property, { numRuns: 150 })
+  fc.assert(property, { numRuns: propertyRuns(150) })
 })
 
 function setTexts(rows: Texts, name: string, count: number): string[] {

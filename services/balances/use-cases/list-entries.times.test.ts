@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { useClock } from '#lib/base/time.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import type { Command } from '../domain/command.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, ledger_signer, openFixture, withJournal } from '../ledger.fixture.ts'
@@ -100,7 +101,7 @@ test('a statement of a time, a currency or a payment has its entries in either o
       expect(ids).toEqual(filters.newest_first ? expected.toReversed() : expected)
     },
   )
-  await fc.assert(property, { numRuns: 60 })
+  await fc.assert(property, { numRuns: propertyRuns(60) })
 }, 120_000)
 
 describe('the balances at an instant', () => {
@@ -123,7 +124,7 @@ describe('the balances at an instant', () => {
         }
       }
     })
-    await fc.assert(property, { numRuns: 20 })
+    await fc.assert(property, { numRuns: propertyRuns(20) })
   }, 120_000)
 
   test('include what was held', async () => {

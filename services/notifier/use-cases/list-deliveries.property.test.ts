@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { openTestStore } from '../../../test/support/store.ts'
 import { AT, delivery } from '../delivery.fixture.ts'
 import { blockDelivery, queueAgain, recordAttempt } from '../domain/attempt.ts'
@@ -134,6 +135,6 @@ test('lists deliveries of a merchant by each permitted combination, newest first
         }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: propertyRuns(40) },
   )
 })

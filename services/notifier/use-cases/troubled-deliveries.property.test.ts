@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { openTestStore } from '../../../test/support/store.ts'
 import { AT, delivery } from '../delivery.fixture.ts'
 import { blockDelivery, queueAgain, queueProbe, recordAttempt } from '../domain/attempt.ts'
@@ -124,6 +125,6 @@ test('lists and counts what cannot reach its receiver, the longest first, with b
         expect(summary.heldDeliveries.count).toBe(held.length)
       },
     ),
-    { numRuns: 40 },
+    { numRuns: propertyRuns(40) },
   )
 })

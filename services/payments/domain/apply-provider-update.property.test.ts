@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isFinal } from '#lib/contract/payment-status.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { CREATE_RESPONSE, CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { applyExpiry } from './apply-expiry.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
@@ -144,6 +145,6 @@ test('any sequence of provider updates keeps statuses, history, credits and even
       const events = payment.history.slice(1).filter(({ status }) => EVENT_OF[status]).length
       expect(count).toEqual({ credits: payment.status === 'success' ? 1 : 0, events })
     }),
-    { numRuns: 2_000 },
+    { numRuns: propertyRuns(2_000) },
   )
 })

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { CallResult } from './call-result.ts'
@@ -214,6 +215,6 @@ test('any sequence of refunds and chargebacks keeps the payment within its amoun
         check(world)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: propertyRuns(500) },
   )
 })

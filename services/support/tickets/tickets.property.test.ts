@@ -11,6 +11,7 @@ import {
   type TicketStatus,
 } from '#lib/contract/ticket.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { answer, createComment, listAllComments, listComments } from '../comments/use-cases/comments.ts'
 import { listResources } from '../use-cases/list-resources.ts'
 import { createSummary } from '../use-cases/summarize.ts'
@@ -229,6 +230,6 @@ test('tickets behave like a naive model of them', async () => {
       }
       await compare(owner, model)
     }),
-    { numRuns: 60 },
+    { numRuns: propertyRuns(60) },
   )
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import type { Page } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/store/store.ts'
+import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { openTestStore, type TestStore } from '../../../test/support/store.ts'
 import { CHARGEBACK_LIST } from '../chargebacks/store/chargebacks.ts'
 import type { DeadlineList, ListedResource, ResourceList } from '../domain/resource-list.ts'
@@ -185,7 +186,7 @@ test.each(Object.entries(KINDS))(
           }
         },
       ),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(25) },
     )
   },
 )
