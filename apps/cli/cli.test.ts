@@ -1,50 +1,18 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { PassThrough } from 'node:stream'
+import { execFile, execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startDoor, type TestDoor } from '../../services/backoffice/backoffice.fixture.ts'
-import { role as balances } from '../../services/balances/service.ts'
-import { role as merchants } from '../../services/merchants/service.ts'
-import { runCommand } from './program.ts'
+import { startTestCli, type TestCli } from './cli.fixture.ts'
+import { loginSuite } from './login.suite.ts'
+import { packageSuite } from './package.suite.ts'
+import { timelineSuite } from './timeline.suite.ts'
 
-let door: TestDoor
-let token: string
-let home: string
+let cli: TestCli
 beforeAll(async () => {
-  door = await startDoor([merchants, balances])
-  token = (await door.newPrincipal(['admin', 'money'])).token
-  home = mkdtempSync(join(tmpdir(), 'multihub-cli-'))
+  cli = await startTestCli()
 })
-afterAll(async () => {
-  await door[Symbol.asyncDispose]()
-  rmSync(home, { recursive: true })
-})
+afterAll(async () => cli[Symbol.asyncDispose]())
 
-/** Runs a command in this process, and returns its exit code and what it printed. */
-async function run(
-  words: readonly string[],
-  {
-    columns,
-    variables,
-    input = '',
-  }: { columns?: number; variables?: Record<string, string>; input?: string } = {},
-): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  let out = ''
-  let err = ''
-  const stdin = new PassThrough() as unknown as NodeJS.ReadStream
-  ;(stdin as unknown as PassThrough).end(input)
-  const code = await runCommand(words, {
-    variables: variables ?? { MULTIHUB_URL: door.url, MULTIHUB_TOKEN: token, HOME: home },
-    directory: home,
-    stdin,
-    stdout: { write: (text) => (out += text), ...(columns !== undefined && { isTTY: true, columns }) },
-    stderr: { write: (text) => (err += text) },
-  })
-  return { code, out, err }
-}
-
+const run: TestCli['run'] = (...words) => cli.run(...words)
 const json = async (...words: readonly string[]) => JSON.parse((await run([...words, '--json'])).out)
 
 async function newMerchant(name = 'alpha'): Promise<string> {
@@ -122,7 +90,7 @@ test('exit codes: 1 refused, 2 wrong usage, 3 unreachable', async () => {
   })
   expect(
     await run(['merchants', 'show', '1'], {
-      variables: { MULTIHUB_URL: door.url, MULTIHUB_TOKEN: 'mhp_wrong' },
+      variables: { MULTIHUB_URL: cli.door.url, MULTIHUB_TOKEN: 'mhp_wrong' },
     }),
   ).toMatchObject({
     code: 1,
@@ -218,7 +186,7 @@ test('an endpoint has a --url of its own', async () => {
     '--url',
     'https://shop.example/hook',
     '--backoffice-url',
-    door.url,
+    cli.door.url,
   )
   expect(endpoint.url).toBe('https://shop.example/hook')
   expect((await run(['endpoints', 'list', '--merchant', id], { columns: 200 })).out).not.toContain(secret)
@@ -253,26 +221,8 @@ test('a narrow terminal leaves columns out and says so', async () => {
     expect(line.length).toBeLessThanOrEqual(30)
 })
 
-test('login keeps an address and a token in a file of their own, and whoami uses them', async () => {
-  const variables = { HOME: home }
-  const login = await run(['login', '--url', door.url, '--profile', 'work'], {
-    variables,
-    input: `${token}\n`,
-  })
-  expect(login).toMatchObject({ code: 0, out: expect.stringContaining('admin money') })
-  const path = join(home, '.config/multihub/profiles.json')
-  expect(statSync(path).mode & 0o777).toBe(0o600)
-  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({ work: { url: door.url, token } })
-  expect((await run(['whoami', '--profile', 'work', '--json'], { variables })).code).toBe(0)
-  expect(await run(['whoami'], { variables })).toMatchObject({
-    code: 2,
-    err: expect.stringContaining('multihub login'),
-  })
-  expect((await run(['login', '--url', door.url], { variables, input: 'mhp_wrong\n' })).code).toBe(1)
-})
-
 test('the command starts as a process of its own, and completes its words', () => {
-  const options = { encoding: 'utf8', cwd: home } as const
+  const options = { encoding: 'utf8', cwd: cli.home } as const
   expect(execFileSync(process.execPath, [resolve('multihub'), '--help'], options)).toContain('refunds')
   const script = execFileSync(process.execPath, [resolve('multihub'), 'completion', 'bash'], options)
   const complete = (...words: readonly string[]) =>
@@ -289,3 +239,36 @@ test('the command starts as a process of its own, and completes its words', () =
   expect(complete('refunds', 'approve', 'id', '--rea')).toBe('--reason')
   expect(complete('timeline', 'id', '--re')).toBe('--reveal --reason')
 })
+
+test('only the code in use is loaded', async () => {
+  // It writes the files that Node.js loads, after all else.
+  const hook = `import { registerHooks } from 'node:module'
+    const urls = []
+    registerHooks({ load(url, context, next) { urls.push(url); return next(url, context) } })
+    process.on('exit', () => process.stderr.write(urls.join(' ')))`
+  const loadedBy = (...words: readonly string[]): Promise<readonly string[]> => {
+    const url = `data:text/javascript,${encodeURIComponent(hook)}`
+    const parameters = ['--import', url, resolve('multihub'), ...words]
+    return new Promise((done) => {
+      execFile(process.execPath, parameters, { env: cli.variables }, (_error, _out, stderr) =>
+        done(stderr.split(/\s+/).filter((word) => word.startsWith('file:'))),
+      )
+    })
+  }
+  const servicesIn = (urls: readonly string[]): readonly string[] =>
+    urls.flatMap((url) => /(\w+_service)_pb\.ts$/.exec(url)?.[1] ?? [])
+  const help = await loadedBy('--help')
+  expect(help.filter((url) => /\/gen\/|protobuf|connectrpc|clack/.test(url))).toEqual([])
+  expect(help.length).toBeLessThan(25)
+  const list = await loadedBy('refunds', 'list')
+  expect([servicesIn(list), list.filter((url) => /clack|error-advice|find-payment/.test(url))]).toEqual([
+    ['refund_service'],
+    [],
+  ])
+  expect(servicesIn(await loadedBy('merchants', 'show', cli.shop.merchant_id))).toEqual(['merchant_service'])
+  expect(servicesIn(await loadedBy('routes', 'list', '--help'))).toEqual(['route_service'])
+})
+
+timelineSuite(() => cli)
+loginSuite(() => cli)
+packageSuite(() => cli)

@@ -3,7 +3,6 @@ import { sleep } from '#lib/base/time.ts'
 import { fieldValue } from '#lib/contract/shown-values.ts'
 import type { Connection } from './call/connection.ts'
 import type { Verb } from './nouns/noun.ts'
-import { explainCodes } from './output/explain-codes.ts'
 import { jsonOf, printCsv, printResource, printTable, rowsField } from './output/print.ts'
 import type { CommonFlags } from './request/common-flags.ts'
 import { requestOf } from './request/flags.ts'
@@ -70,7 +69,7 @@ export async function runList(call: VerbCall, columns: readonly string[], reques
     stdout.write(`[${rows.map((one) => jsonOf(row, one)).join(',\n')}]\n`)
     return
   }
-  printRows(call, columns, rows)
+  await printRows(call, columns, rows)
   if (rows.length === limit) terminal.stderr.write(`the first ${limit}; --limit shows more\n`)
 }
 
@@ -96,11 +95,11 @@ export async function findRow(
   throw new CommandError(1, `there is no ${field_name.replaceAll('_', ' ')} ${id}`)
 }
 
-function printRows(
+async function printRows(
   { method, verb, flags, terminal }: VerbCall,
   columns: readonly string[],
   rows: readonly Message[],
-): void {
+): Promise<void> {
   const { stdout } = terminal
   const { message: row, name } = rowsField(method.output)
   const what = name.replaceAll('_', ' ')
@@ -110,6 +109,7 @@ function printRows(
   else if (stdout.isTTY === true && verb.next !== undefined) stdout.write(`\nnext: multihub ${verb.next}\n`)
   if (flags.explain && verb.explains !== undefined) {
     const field = row.fields.find((one) => one.name === verb.explains)
+    const { explainCodes } = await import('./output/explain-codes.ts')
     if (field !== undefined) explainCodes(stdout, new Set(rows.map((one) => Number(fieldValue(one, field)))))
   }
 }
@@ -186,7 +186,7 @@ async function watch(
       seen = new Set(now)
     } else {
       if (stdout.isTTY) stdout.write('\u001b[2J\u001b[H')
-      printRows(call, columns, rows)
+      await printRows(call, columns, rows)
     }
     await sleep(WATCH_MS)
   }

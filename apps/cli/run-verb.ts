@@ -1,6 +1,5 @@
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
 import { type Connection, connect } from './call/connection.ts'
-import { byAnyId } from './call/find-payment.ts'
 import { findAccount } from './call/profile.ts'
 import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printResource, resourceOf } from './output/print.ts'
@@ -51,7 +50,7 @@ function isRowOfList(verb: Verb): verb is Verb & { readonly finds: string } {
   return verb.finds !== undefined && verb.finds !== 'payment'
 }
 
-function callOf(
+async function callOf(
   verb: Verb,
   connection: Connection,
   service: DescService,
@@ -60,6 +59,7 @@ function callOf(
   id: string | undefined,
 ): Promise<Message> {
   if (verb.finds !== 'payment' || id === undefined) return connection.call(service, method, request)
+  const { byAnyId } = await import('./call/find-payment.ts')
   return byAnyId(connection, id, 'payments show', (payment_id) => {
     Reflect.set(request, 'paymentId', payment_id)
     return connection.call(service, method, request)
