@@ -1,14 +1,14 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Terminal } from '../terminal.ts'
+import { readIfThere, replaceFile } from './private-file.ts'
 import { profilesPath } from './profile.ts'
 
 /** Where a command remembers how far it came, so that a later run goes on there. */
 export interface CursorFile {
   /** The cursor that was kept; empty without one. */
   read(): string
-  /** Replaces the file as a whole, so that a kill leaves either cursor. */
   write(cursor: string): void
   /** Forgets the cursor. */
   clear(): void
@@ -24,16 +24,10 @@ export function openCursorFile(
   const path = join(dirname(profilesPath(terminal)), command, name)
   return {
     read() {
-      try {
-        return readFileSync(path, 'utf8')
-      } catch {
-        return ''
-      }
+      return readIfThere(path) ?? ''
     },
     write(cursor) {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      writeFileSync(`${path}.part`, cursor, { mode: 0o600, flush: true })
-      renameSync(`${path}.part`, path)
+      replaceFile(path, cursor)
     },
     clear: () => rmSync(path, { force: true }),
   }

@@ -3,7 +3,7 @@ import type { PulledDelivery } from '#gen/multihub/notifier/v1/listener_service_
 import { constantTimeEqual } from '#lib/base/crypto/hash.ts'
 import { clock, elapsedSince, sleep } from '#lib/base/time.ts'
 
-/** What a program on this machine did with a callback. */
+/** What a program on this machine did with a callback, and what follows. */
 export type LocalAnswer =
   | {
       readonly kind: 'answered'
@@ -13,6 +13,8 @@ export type LocalAnswer =
       readonly text: string
       readonly next: 'taken' | 'sent_again' | 'given_up'
     }
+  /** It took the connection and did not answer, as at a breakpoint or when the callback ends it. */
+  | { readonly kind: 'broke_off'; readonly reason: string; readonly next: 'sent_again' | 'given_up' }
   /** Nothing listens there: it is waited for. */
   | { readonly kind: 'unreachable'; readonly reason: string }
 
@@ -26,8 +28,8 @@ const TIMEOUT_MS = 30_000
 const TEXT_MAX = 2_000
 
 /**
- * Sends a callback until the receiver takes it: for as long as nothing listens there, and three times when it answers with an error. The
- * last answer counts then, so that one callback with a fault in its receiver does not hold up the others.
+ * Sends a callback until the receiver takes it: for as long as nothing listens there, and three times when it answers with an error or
+ * not at all. The last answer counts then, so that one callback with a fault in its receiver does not hold up the others.
  *
  * @param onAnswer gets the answer of each try; of tries that find nothing, only that of the first
  */
@@ -39,9 +41,9 @@ export async function deliverCallback(
   let is_waiting = false
   for (let tries = 1; ; ) {
     const answer = await forward(target, delivery, tries === TRIES_MAX)
-    if (answer.kind === 'answered' || !is_waiting) onAnswer(answer)
+    if (answer.kind !== 'unreachable' || !is_waiting) onAnswer(answer)
     is_waiting = answer.kind === 'unreachable'
-    if (answer.kind === 'answered') {
+    if (answer.kind !== 'unreachable') {
       if (answer.next !== 'sent_again') return
       tries += 1
     }
@@ -56,6 +58,7 @@ async function forward(
   is_last: boolean,
 ): Promise<LocalAnswer> {
   const started_ms = clock.monotonic_ms()
+  const after_failure = is_last ? 'given_up' : 'sent_again'
   try {
     const response = await fetch(target, {
       method: 'POST',
@@ -67,13 +70,25 @@ async function forward(
     const { status } = response
     const duration_ms = Math.round(elapsedSince(started_ms))
     const is_taken = status >= 200 && status < 300
-    const next = is_taken ? 'taken' : is_last ? 'given_up' : 'sent_again'
+    const next = is_taken ? 'taken' : after_failure
     return { kind: 'answered', status, duration_ms, text: await readBeginning(response), next }
   } catch (error) {
-    const { cause, message } = error as Error & { readonly cause?: Error }
-    return { kind: 'unreachable', reason: cause?.message || message }
+    const { cause, message } = error as Error & { readonly cause?: Error & { readonly code?: string } }
+    const reason = cause?.message || message
+    return NOBODY_THERE.has(cause?.code ?? '')
+      ? { kind: 'unreachable', reason }
+      : { kind: 'broke_off', reason, next: after_failure }
   }
 }
+
+/** The codes of a connection that nobody took. */
+const NOBODY_THERE: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
 
 /** Only the status counts: an answer that breaks off is read as far as it came. */
 async function readBeginning({ body }: Response): Promise<string> {

@@ -26,10 +26,21 @@ export async function signInByDevice(url: string, stderr: Output): Promise<strin
   const ends_ms = clock.monotonic_ms() + expires_in_seconds * 1_000
   while (clock.monotonic_ms() < ends_ms) {
     await sleep(interval_seconds * 1_000)
-    const { session } = await post(url, { device })
-    if (typeof session === 'string') return session
+    const session = await askForSession(url, device)
+    if (session !== undefined) return session
   }
   throw new CommandError(1, 'nobody has confirmed the code in time; run it again')
+}
+
+/** The session, once the person has confirmed. A back office that is away for a moment is asked again: the code still counts. */
+async function askForSession(url: string, device: string): Promise<string | undefined> {
+  try {
+    const { session } = await post(url, { device })
+    return typeof session === 'string' ? session : undefined
+  } catch (error) {
+    if (error instanceof CommandError && error.exit_code === 3) return undefined
+    throw error
+  }
 }
 
 /** Ends a session at the back office. A session that has ended is no failure. */

@@ -29,6 +29,7 @@ export async function* followStream<M extends { readonly cursor: string }>(
         yield message
         if (message.cursor !== '') cursor = message.cursor
       }
+      await sleep(BACKOFF.first_ms)
     } catch (error) {
       const can_come_back = error instanceof CommandError && error.exit_code === 3 && was_open
       if (!can_come_back) throw error

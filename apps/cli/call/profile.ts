@@ -1,8 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { CommonFlags } from '../request/common-flags.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
+import { readIfThere, replaceFile } from './private-file.ts'
 
 /** Where the back office is, and who calls it. */
 export interface Account {
@@ -17,19 +17,22 @@ export function profilesPath({ variables }: Pick<Terminal, 'variables'>): string
 }
 
 /**
- * Finds the back office and the token: flags, then `MULTIHUB_URL` and `MULTIHUB_TOKEN`, then a profile, then `demo.json` of a local run
- * in this folder. Throws `CommandError` 2 without any.
+ * Finds the back office and the token: flags first, and what they leave out in ONE other place, so that no token goes to an address that it
+ * is not meant for: the profile that a flag names, else `MULTIHUB_URL` and `MULTIHUB_TOKEN`, else a profile, else `demo.json` of a local
+ * run in this folder. Throws `CommandError` 2 without any.
  */
 export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
-  const { variables } = terminal
-  const url = flags.url ?? variables['MULTIHUB_URL']
-  const token = flags.token ?? variables['MULTIHUB_TOKEN']
-  const stored = flags.profile === undefined && url !== undefined ? undefined : readStored(flags, terminal)
-  const account = { url: url ?? stored?.url, token: token ?? stored?.token }
+  const { MULTIHUB_URL, MULTIHUB_TOKEN } = terminal.variables
+  const is_given = flags.url !== undefined || MULTIHUB_URL !== undefined || MULTIHUB_TOKEN !== undefined
+  const other: { readonly url?: string | undefined; readonly token?: string | undefined } | undefined =
+    flags.profile === undefined && is_given
+      ? { url: MULTIHUB_URL, token: MULTIHUB_TOKEN }
+      : readStored(flags, terminal)
+  const account = { url: flags.url ?? other?.url, token: flags.token ?? other?.token }
   if (account.url === undefined || account.token === undefined)
     throw new CommandError(
       2,
-      `there is no ${account.url === undefined ? 'address of a back office' : 'token'}: run "multihub login", give --url and --token, or run "npm start" in this folder`,
+      `there is no ${account.url === undefined ? 'address of a back office' : 'token for it'}: run "multihub login", give --url and --token, or run "npm start" in this folder`,
     )
   return { url: account.url.replace(/\/+$/, ''), token: account.token }
 }
@@ -60,19 +63,15 @@ export function removeProfile(name: string, terminal: Terminal): Account | undef
 }
 
 function writeProfiles(profiles: object, terminal: Terminal): void {
-  const path = profilesPath(terminal)
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  // The mode of a file that is there already would stay.
-  rmSync(`${path}.part`, { force: true })
-  writeFileSync(`${path}.part`, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
-  renameSync(`${path}.part`, path)
+  replaceFile(profilesPath(terminal), `${JSON.stringify(profiles, null, 2)}\n`)
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: what a file of JSON holds is checked where it is used
 function readJson(path: string): Record<string, any> | undefined {
+  const text = readIfThere(path)
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
-  } catch {
-    return undefined
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch (error) {
+    throw new CommandError(2, `${path} is no JSON: mend it, or remove it`, { cause: error })
   }
 }

@@ -141,6 +141,7 @@ function answerText(answer: LocalAnswer | undefined, target: URL | undefined): s
   if (answer === undefined) return ''
   if (answer.kind === 'unreachable')
     return `nothing answers at ${target?.href}: ${answer.reason}; waiting for it`
+  if (answer.kind === 'broke_off') return `→ no answer: ${answer.reason}  ${NEXT_TEXTS[answer.next]}`
   const { status, duration_ms, text, next } = answer
   const beginning = text.trim()
   const shown = beginning.length > 200 ? `${beginning.slice(0, 200)}…` : beginning

@@ -15,6 +15,9 @@ export const declare: DeclareCommand = (command, terminal) => {
       if (account === undefined) throw new CommandError(1, `there is no profile ${profile}`)
       terminal.stdout.write(`forgot the profile ${profile} of ${account.url}\n`)
       if (account.token.startsWith(SESSION_PREFIX)) await endSession(account.url, account.token)
-      else terminal.stderr.write('its token still counts: "multihub principals revoke ID" ends it\n')
+      else
+        terminal.stderr.write(
+          'its token still counts: an administrator ends it with "multihub principals rotate ID"\n',
+        )
     })
 }

@@ -22,6 +22,9 @@ interface LogsFlags extends CommonFlags {
   readonly onlyRefused?: boolean
 }
 
+/** How many of the last requests are remembered as shown. */
+const SEEN_MAX = 10_000
+
 /** `multihub logs tail`: requests of a merchant as the gateway answers them. */
 export const declare: DeclareCommand = (command, terminal) => {
   const tail = command
@@ -57,10 +60,13 @@ export const declare: DeclareCommand = (command, terminal) => {
         terminal.stderr.write('Watching. Ctrl-C ends; earlier requests: multihub exchanges list\n')
       is_open = true
       if (lost > 0n) terminal.stderr.write(`${lost} requests were not kept\n`)
-      // After a cursor, an exchange can come a second time.
+      // A stream that goes on after a cursor begins with exchanges that were shown.
       const fresh = exchanges.filter(({ exchangeId }) => !seen.has(exchangeId))
-      if (exchanges.length > 0) seen.clear()
-      for (const exchange of exchanges) seen.add(exchange.exchangeId)
+      for (const { exchangeId } of fresh) seen.add(exchangeId)
+      for (const id of seen) {
+        if (seen.size <= SEEN_MAX) break
+        seen.delete(id)
+      }
       for (const one of fresh) terminal.stdout.write(`${lineOf(one, flags)}\n`)
     }
   })

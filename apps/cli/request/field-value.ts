@@ -124,6 +124,8 @@ function isOfMessage(field: DescField, name: string): boolean {
 function parseMoney(field: DescField, text: string, { is_minor, currency }: AmountForm): Money {
   const [, sign = '', digits = '', own] = /^(-?)([0-9.]+)(?: ?([A-Z]{3}))?$/.exec(text) ?? []
   const code = own ?? currency
+  if (currency !== undefined && own !== undefined && own !== currency)
+    throw wrongValue(field, `an amount in ${currency}, as the currency says`)
   if (digits === '') throw wrongValue(field, 'an amount such as "123.00 INR"')
   if (is_minor) {
     if (!/^\d+$/.test(digits)) throw wrongValue(field, 'an integer, because of --minor')

@@ -79,12 +79,13 @@ test('news come within half a second, and the next are read when the client has 
 })
 
 // R5
-test('a stream ends when the process drains', async () => {
-  const { draining, read } = await openStream()
+test('a stream ends when the process drains, and no other one begins there', async () => {
+  const { draining, open, read } = await openStream()
   const end = read()
   await clock.advance(1_000)
   draining.abort()
   expect(await end).toBe('ended')
+  await expect(open()).rejects.toThrow(new RpcStatusError(Code.Unavailable, 'this process is about to stop'))
 })
 
 // O3, O20

@@ -107,6 +107,7 @@ export function createStreams({ openers, draining, log }: StreamDeps) {
     }> {
       const opener = openers.get(rpc.method)
       if (opener === undefined) throw new TypeError(`${nameOfRpc(rpc.method)} has no stream`)
+      if (draining.aborted) throw new RpcStatusError(Code.Unavailable, 'this process is about to stop')
       const leave = beginStream(caller)
       try {
         const opened = await opener(request)
@@ -147,7 +148,7 @@ function watchCaller(checkAgain: () => Promise<void>, draining: AbortSignal, lea
     refusal = error
     end()
   })
-  // A client that takes nothing more keeps the generator from its end, but holds no place any more.
+  // A client that reads nothing more keeps the generator from its end, so the slot is free before that.
   onAbort(controller.signal, () => {
     lifetime.cancel()
     checks.cancel()

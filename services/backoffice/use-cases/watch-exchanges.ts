@@ -10,8 +10,11 @@ import { isUuid } from '#lib/base/ids.ts'
 import { clock } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 
-/** How much later than its id says an exchange may be stored. A later one is not in the stream. */
-const OVERLAP_MS = 2_000
+/**
+ * How much later than its id says an exchange may be stored: clocks of gateways differ by at most 5 s, and each stores twice a second. A
+ * later one is missing here without being counted as lost, and is in `ListExchanges`.
+ */
+const OVERLAP_MS = 6_000
 /** The exchanges of one message. */
 const MESSAGE_MAX = 200
 
@@ -42,10 +45,12 @@ export async function watchExchanges(
       news.lost += page.lost
         .filter(({ exchangeId }) => !seen.has(exchangeId))
         .reduce((sum, { count }) => sum + count, 0n)
-      for (const { exchangeId } of [...page.exchanges, ...page.lost]) seen.add(exchangeId)
+      for (const { exchangeId } of [...page.exchanges, ...page.lost]) {
+        seen.add(exchangeId)
+        if (exchangeId > cursor) cursor = exchangeId
+      }
       after = page.exchanges.at(-1)?.exchangeId ?? after
     }
-    if (after > cursor) cursor = after
     if (news.exchanges.length === 0 && news.lost === 0n) return undefined
     news.cursor = cursor
     return news

@@ -1,0 +1,62 @@
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, createServer as createNetServer } from 'node:net'
+import { create } from '@bufbuild/protobuf'
+import { afterEach, expect, test } from '@jest/globals'
+import { PulledDeliverySchema } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
+import { deliverCallback, type LocalAnswer } from './deliver-callback.ts'
+
+const DELIVERY = create(PulledDeliverySchema, {
+  deliveryId: 'd1',
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from('{"a":1}'),
+})
+
+let server: Server | undefined
+afterEach(async () => {
+  server?.closeAllConnections()
+  await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)))
+  server = undefined
+})
+
+async function listen(port: number, onRequest: Parameters<typeof createServer>[1]): Promise<number> {
+  server = createServer(onRequest as never)
+  await new Promise<void>((resolve) => server?.listen(port, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+test('a receiver that breaks off is tried three times, so that it does not hold up the other callbacks', async () => {
+  const port = await listen(0, ({ socket }: { socket: { destroy(): void } }) => socket.destroy())
+  const answers: LocalAnswer[] = []
+  await deliverCallback(DELIVERY, new URL(`http://127.0.0.1:${port}/`), (answer) => answers.push(answer))
+  expect(answers.map((answer) => [answer.kind, 'next' in answer && answer.next])).toEqual([
+    ['broke_off', 'sent_again'],
+    ['broke_off', 'sent_again'],
+    ['broke_off', 'given_up'],
+  ])
+})
+
+test('a receiver that is not there is waited for, and gets the exact bytes', async () => {
+  const port = await freePort()
+  const answers: LocalAnswer[] = []
+  const bodies: string[] = []
+  const delivered = deliverCallback(DELIVERY, new URL(`http://127.0.0.1:${port}/`), (answer) => {
+    answers.push(answer)
+    if (answers.length === 1)
+      void listen(port, async (request, response) => {
+        for await (const chunk of request) bodies.push(String(chunk))
+        response.end('taken')
+      })
+  })
+  await delivered
+  expect(answers.map(({ kind }) => kind)).toEqual(['unreachable', 'answered'])
+  expect(bodies.join('')).toBe('{"a":1}')
+})
+
+/** A port that nothing listens on. */
+async function freePort(): Promise<number> {
+  const probe = createNetServer()
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  return port
+}
