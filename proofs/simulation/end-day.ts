@@ -1,5 +1,6 @@
 import { sleep } from '#lib/base/time.ts'
 import { FORGETS_NAME, openProblems } from './end-sessions.ts'
+import { approvalsOf } from './invariants/acts.ts'
 import { filesOf } from './invariants/files.ts'
 import { lateLookups, paymentsOf } from './invariants/judge.ts'
 import type { World } from './world/world.ts'
@@ -15,7 +16,8 @@ const END_MAX_MS = 200_000
 
 /**
  * Moves the time behind a day without requests and judges what is left: files that nothing uses have expired, with their
- * bytes (F2), and what late lookups of payments and refunds found is an anomaly (P7).
+ * bytes (F2), what late lookups of payments and refunds found is an anomaly (P7), and approvals that nobody has decided about have
+ * expired (O5).
  */
 export async function* endDay(world: World): AsyncIterable<string> {
   world.machine.advanceWall(DAY_OVER_MS)
@@ -29,6 +31,9 @@ function dayProblems(world: World): readonly string[] {
   const problems = paymentsOf(world).flatMap((payment) =>
     lateLookups(payment).map(({ id }) => `${payment.payment_id} still waits for its late lookup ${id}`),
   )
+  for (const { approval_id, status } of approvalsOf(world.databases))
+    if (status === 'pending')
+      problems.push(`nobody has decided about the approval ${approval_id} for a day, and it has not expired`)
   if (!world.databases.has('attachments')) return problems
   for (const { attachment_id, status, claim, name } of filesOf(world)) {
     if (status === 'ready' && claim === undefined)

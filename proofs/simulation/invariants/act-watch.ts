@@ -4,6 +4,15 @@ import type { History } from '../workload/history.ts'
 import type { AuditBatch, StoredApproval } from './acts.ts'
 import { isOfOperation, type JournalBatch, type JournalEntry } from './ledger.ts'
 
+/** A stored policy; without an amount it was removed. */
+interface StoredPolicy {
+  readonly rpc: string
+  readonly currency: string
+  readonly above_minor?: bigint
+}
+
+const SET_POLICY = 'multihub.backoffice.v1.ApprovalService/SetApprovalPolicy'
+
 /** What an approval may become. */
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   pending: ['pending', 'approved', 'rejected', 'expired'],
@@ -12,7 +21,7 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Judges each change that an act of the operator makes (O4, O5): its intent is stored before, and a second person has agreed before
- * what needs one. `acts` collects the ids of all acts that owners have
+ * what needs one, such as a policy that permits more. `acts` collects the ids of all acts that owners have
  * kept, and `forgotten_acts` of those that a document no longer has.
  */
 export function createActWatch({ acts, forgotten_acts }: Pick<History, 'acts' | 'forgotten_acts'>) {
@@ -39,6 +48,20 @@ export function createActWatch({ acts, forgotten_acts }: Pick<History, 'acts' | 
       yield `the entry ${id} was made while its approval was ${approval.status}`
   }
 
+  function* policyProblems(before: StoredPolicy | undefined, after: StoredPolicy): Iterable<string> {
+    const { rpc, currency, above_minor } = after
+    const previous = before?.above_minor
+    if (previous === undefined || (above_minor !== undefined && above_minor <= previous)) return
+    const is_agreed = [...approvals.values()].some(({ rpc: proposed, status, shown_request }) => {
+      if (proposed !== SET_POLICY || !['approved', 'executed'].includes(status)) return false
+      const request = JSON.parse(shown_request)
+      const asked = request.aboveMinor === undefined ? undefined : BigInt(request.aboveMinor)
+      return request.rpc === rpc && request.currency === currency && asked === above_minor
+    })
+    if (!is_agreed)
+      yield `the policy of ${rpc} and ${currency} went from ${previous} to ${above_minor} without a second person`
+  }
+
   return {
     *onChange(name: string, { before, after }: Change): Iterable<string> {
       const known = (before?.['act_ids'] ?? []) as readonly string[]
@@ -54,6 +77,8 @@ export function createActWatch({ acts, forgotten_acts }: Pick<History, 'acts' | 
         yield* approvalProblems(before as unknown as StoredApproval | undefined, approval)
         approvals.set(approval.approval_id, approval)
       }
+      if (name === 'backoffice.approval_policies')
+        yield* policyProblems(before as unknown as StoredPolicy | undefined, after as unknown as StoredPolicy)
       if (name === 'balances.journal' && before === undefined)
         for (const entry of (after as unknown as JournalBatch).entries) {
           if (entry.audit_id !== undefined) yield* actProblems(`the entry ${entry.id}`, [entry.audit_id])
@@ -68,7 +93,9 @@ export function createActWatch({ acts, forgotten_acts }: Pick<History, 'acts' | 
 }
 
 function* approvalProblems(before: StoredApproval | undefined, after: StoredApproval): Iterable<string> {
-  const { approval_id, status, proposer_id, decider_id } = after
+  const { approval_id, status, proposer_id, decider_id, decided_at, expires_at } = after
+  if (decided_at !== undefined && decided_at >= expires_at)
+    yield `the approval ${approval_id} was decided after it had expired`
   if (decider_id === proposer_id) yield `the approval ${approval_id} was decided by its proposer`
   if (before === undefined) {
     if (status !== 'pending') yield `the approval ${approval_id} begins as ${status}`

@@ -30,6 +30,10 @@ export interface StoredApproval {
   readonly proposer_id: string
   readonly decider_id?: string
   readonly error_code?: number
+  /** JSON of what it asks for. */
+  readonly shown_request: string
+  readonly expires_at: Date
+  readonly decided_at?: Date
 }
 
 /** An act of the audit trail with what is known of it. */
@@ -40,6 +44,7 @@ interface AuditedAct {
 
 const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
 const APPROVE_REFUND = 'multihub.support.v1.RefundService/ApproveRefund'
+const RESOLVE_ANOMALY = 'multihub.payments.v1.PaymentService/ResolveAnomaly'
 const APPROVE = 'multihub.backoffice.v1.ApprovalService/Approve'
 
 function batchesOf(databases: Evidence['databases']): readonly AuditBatch[] {
@@ -62,7 +67,8 @@ function actsOf(databases: Evidence['databases']): readonly AuditedAct[] {
   })
 }
 
-function approvalsOf(databases: Evidence['databases']): readonly StoredApproval[] {
+/** The stored approvals. */
+export function approvalsOf(databases: Evidence['databases']): readonly StoredApproval[] {
   return documentsOf<StoredApproval>(databases, 'backoffice', 'approvals')
 }
 
@@ -144,6 +150,8 @@ export const approvalsAreExecuted: Invariant = function* (evidence) {
   for (const approval of approvalsOf(evidence.databases)) {
     const { approval_id, status, rpc, operation_id = '', amount, error_code } = approval
     if (status === 'approved') yield `the approval ${approval_id} of ${rpc} was never executed`
+    if (status === 'executed' && error_code === 0 && !isCarriedOut(evidence.databases, approval))
+      yield `the approval ${approval_id} of ${rpc} says that it was executed, and its owner does not have it`
     if (rpc !== ADJUST) continue
     const made = entries.filter((entry) => isOfOperation(entry, operation_id))
     if (status === 'executed' && error_code === 0 && made.length !== 1)
@@ -152,6 +160,19 @@ export const approvalsAreExecuted: Invariant = function* (evidence) {
     if (status !== 'executed' && status !== 'approved' && needs_second && made.length > 0)
       yield `the approval ${approval_id} is ${status}, and ${operation_id} was done`
   }
+}
+
+/** Whether the owner has what an approved decision about a refund or an anomaly changes. The ledger is judged by itself. */
+function isCarriedOut(databases: Evidence['databases'], { rpc, shown_request }: StoredApproval): boolean {
+  const { refundId, anomalyId } = JSON.parse(shown_request)
+  if (rpc === APPROVE_REFUND) return refundStatus(databases, refundId) !== 'pending'
+  if (rpc !== RESOLVE_ANOMALY) return true
+  const anomalies = documentsOf<{ readonly anomaly_id: string; readonly resolution?: object }>(
+    databases,
+    'payments',
+    'anomalies',
+  )
+  return anomalies.find(({ anomaly_id }) => anomaly_id === anomalyId)?.resolution !== undefined
 }
 
 function refundStatus(databases: Evidence['databases'], refund_id: string): string | undefined {

@@ -150,8 +150,13 @@ async function changePolicy({ colleagues, choices }: ColleagueDeps): Promise<voi
     [APPROVE_REFUND, 'EUR'],
     [RESOLVE_ANOMALY, 'EUR'],
   ] as const)
-  const aboveMinor = choices.pick([undefined, undefined, 0n, HELD_ABOVE])
-  await choices
-    .pick(colleagues.all)(ApprovalService)
-    .setApprovalPolicy({ rpc, currency, ...(aboveMinor === undefined ? {} : { aboveMinor }) })
+  const set = (aboveMinor: bigint | undefined) =>
+    choices
+      .pick(colleagues.all)(ApprovalService)
+      .setApprovalPolicy({ rpc, currency, ...(aboveMinor === undefined ? {} : { aboveMinor }) })
+  // Two at once, of which one may loosen what the other has not written yet.
+  const amounts = choices.chance(0.5)
+    ? [choices.pick([undefined, undefined, 0n, HELD_ABOVE])]
+    : [HELD_ABOVE, 0n]
+  await Promise.allSettled(amounts.map(set))
 }
