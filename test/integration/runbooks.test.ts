@@ -9,6 +9,7 @@ import { testWith } from '../support/needs.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { SITUATIONS, shopVariables } from './runbooks.fixture.ts'
 import { type SupportSystem, startSupport } from './support.fixture.ts'
+import { WALKS, walk } from './walks.fixture.ts'
 
 const RUNBOOKS = 'docs/operators/runbooks'
 const testInBash = testWith('bash')
@@ -144,3 +145,11 @@ testInBash.each(ours.map((block) => [block.page, block.commands, block] as const
     }
   },
 )
+
+testWith('bash', 'jq').each(WALKS)('the blocks of %s, in order, print what the page shows', async (page) => {
+  const shop = await system.newMerchant()
+  const { token } = await doorOf(system.roles).newPrincipal(['reveal'], shop.merchant_id)
+  const of_merchant = page.startsWith('docs/merchants/') ? { MULTIHUB_TOKEN: token } : {}
+  const walking = { ...environment, ...shopVariables(shop), ...of_merchant, RECEIVER_URL: receiver.url }
+  expect(await walk(page, walking)).toEqual([])
+})
