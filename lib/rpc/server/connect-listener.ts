@@ -116,6 +116,8 @@ export function createConnectListener(
         response,
         request.method === 'POST' && RPC_PATH.test(path) ? NO_SUCH_RPC : plain(404, 'Not Found'),
       )
+    // The handler of a refused request can go on to wait for its rest after the response.
+    response.once('finish', () => dropRest(request))
     const universal_request = universalRequestFromNodeRequest(
       request,
       response,
@@ -132,6 +134,12 @@ export function createConnectListener(
       else response.destroy()
     })
   }
+}
+
+/** Drops what a refusal has left unread of a request: it would hold back the next one on the connection, maybe of another caller. */
+function dropRest(request: IncomingMessage): void {
+  // While somebody waits for 'readable', nothing flows.
+  if (!request.complete) request.removeAllListeners('readable').resume()
 }
 
 const RPC_PATH = /^\/(?:\w+\.)+\w+\/\w+$/

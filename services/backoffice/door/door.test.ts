@@ -1,3 +1,4 @@
+import { Agent, request } from 'node:http'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { AdjustRequestSchema, BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
@@ -175,3 +176,42 @@ test('only RPCs of the operator are served', async () => {
   expect(response.status).toBe(404)
   expect(await response.json()).toMatchObject({ code: 'unimplemented' })
 })
+
+/** Sends requests one after another on one connection, as an ingress does for many callers. */
+async function statusesOnOneConnection(
+  token: string,
+  bodies: readonly (readonly [type: string, body: Uint8Array])[],
+) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const statuses: unknown[] = []
+  for (const [type, body] of bodies) {
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    const headers = { 'content-type': type, authorization: `Bearer ${token}` }
+    const sent = request(
+      `${door.url}/multihub.backoffice.v1.PrincipalService/WhoAmI`,
+      { agent, method: 'POST', headers },
+      (response) => {
+        response.resume().once('end', () => resolve(response.statusCode))
+      },
+    )
+    sent.once('error', (error) => resolve(error.message))
+    sent.end(body)
+    statuses.push(await promise)
+  }
+  agent.destroy()
+  return statuses
+}
+
+// O22
+test.each(['application/json', 'application/grpc-web+proto'])(
+  'a request of %s that is too long does not hold back the next one on its connection',
+  async (type) => {
+    const { token } = await door.newPrincipal(['read'])
+    const too_long = new Uint8Array(1_000_000)
+    const [, next] = await statusesOnOneConnection(token, [
+      [type, too_long],
+      ['application/json', Buffer.from('{}')],
+    ])
+    expect(next).toBe(200)
+  },
+)
