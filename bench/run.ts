@@ -15,6 +15,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   'payment-sustained': () => import('./payment-sustained.ts'),
   'payment-stored': () => import('./payment-stored.ts'),
   search: () => import('./search.ts'),
+  audit: () => import('./audit.ts'),
   attachments: () => import('./attachments.ts'),
   sweeper: () => import('./sweeper.ts'),
   notifier: () => import('./notifier.ts'),
