@@ -26,6 +26,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   tickets: () => import('./tickets.ts'),
   refunds: () => import('./refunds.ts'),
   start: () => import('./start.ts'),
+  cli: () => import('./cli.ts'),
   roles: () => import('./roles.ts'),
 }
 
