@@ -1,4 +1,6 @@
+import { create, toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { MerchantDetailsSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { ErasedSubject } from '#lib/patterns/erasures.ts'
@@ -54,6 +56,19 @@ test('an erasure is in the list outside the database before the payment is erase
   expect(stored).toMatchObject({ status: 'success', amount: payment.amount })
   expect([stored?.instructions, stored?.ids]).toEqual([undefined, [id, `c:${c_id}`]])
   expect(await erase(payment)).toEqual([])
+})
+
+// O9, O11
+test('a person is erased in payments that were stored under an older search key too', async () => {
+  const { payments } = fixture.store
+  const email = 'older-key@example.org'
+  const details = toBinary(MerchantDetailsSchema, create(MerchantDetailsSchema, { payer: { email } }))
+  const payment = ended({ details })
+  await payments.insert(payment)
+  const erasures = { append: async () => {} }
+  const deps = { payments, runner: fixture.runner(), erasures, search: testKeys('newer', 'test').search }
+  await erasePerson(deps, { merchant_id: payment.merchant_id, email })
+  expect(await payments.get(keyOfPayment(payment))).toMatchObject({ erased_at: expect.any(Date) })
 })
 
 test('two payments with the same instructions are sealed each for itself', async () => {
