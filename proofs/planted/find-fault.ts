@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Mutation } from './mutation.ts'
+import { basename, join } from 'node:path'
+import type { Mutation, PlantedFault, TestMutation } from './mutation.ts'
 
 /** The folder of the project. */
 export const ROOT = join(import.meta.dirname, '..', '..')
-const PARTS = ['app', 'gateway', 'gen', 'lib', 'operations', 'proofs', 'services', 'test', 'package.json']
+/** What is not part of the code: packages, and folders such as `.git` and `.local`. */
+const isLeftOut = (path: string): boolean => path !== ROOT && /^node_modules$|^\./.test(basename(path))
 
 /** How a planted fault was found. */
 export interface Finding {
@@ -26,30 +27,36 @@ export interface SeedRange {
 export interface ProjectCopy {
   /** Simulates with a planted fault. `undefined` when it was not found. Throws when the run is stopped. */
   find(mutation: Mutation, range: SeedRange): Promise<Finding | undefined>
+  /** Runs the tests of a planted fault with it. Whether one of them failed. Throws when the run is stopped. */
+  failsTests(mutation: TestMutation): Promise<boolean>
   remove(): Promise<void>
 }
 
 /** Copies the code, so that faults are planted in the copy only. */
 export async function copyProject(stopping: AbortSignal): Promise<ProjectCopy> {
   const folder = await mkdtemp(join(tmpdir(), 'multihub-planted-'))
-  for (const part of PARTS) await cp(join(ROOT, part), join(folder, part), { recursive: true })
+  for (const part of await readdir(ROOT))
+    if (!isLeftOut(part))
+      await cp(join(ROOT, part), join(folder, part), { recursive: true, filter: (path) => !isLeftOut(path) })
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  /** Runs something while the fault is in the copy. */
+  async function withFault<R>({ name, file, search, replace }: PlantedFault, run: () => Promise<R>) {
+    const path = join(folder, file)
+    const original = await readFile(path, 'utf8')
+    if (original.split(search).length !== 2) throw new Error(`"${name}" does not fit ${file} any more`)
+    await writeFile(
+      path,
+      original.replace(search, () => replace),
+    )
+    try {
+      return await run()
+    } finally {
+      await writeFile(path, original)
+    }
+  }
   return {
-    async find(mutation, range) {
-      const { name, file, search, replace } = mutation
-      const path = join(folder, file)
-      const original = await readFile(path, 'utf8')
-      if (original.split(search).length !== 2) throw new Error(`"${name}" does not fit ${file} any more`)
-      await writeFile(
-        path,
-        original.replace(search, () => replace),
-      )
-      try {
-        return await simulate(folder, mutation, { ...range, stopping })
-      } finally {
-        await writeFile(path, original)
-      }
-    },
+    find: (mutation, range) => withFault(mutation, () => simulate(folder, mutation, { ...range, stopping })),
+    failsTests: (mutation) => withFault(mutation, () => runTests(folder, mutation, stopping)),
     remove: () => rm(folder, { recursive: true, force: true }),
   }
 }
@@ -76,21 +83,48 @@ async function simulate(
     if (has_backoffice) parameters.push('--backoffice')
   }
   const main = join(folder, 'proofs/simulation/main.ts')
-  const child = spawn(process.execPath, [...process.execArgv, main, ...parameters], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const stop = (): void => void child.kill()
-  stopping.addEventListener('abort', stop)
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-  })
-  const [code] = await once(child, 'close')
-  stopping.removeEventListener('abort', stop)
-  stopping.throwIfAborted()
+  const { code, output } = await runNode(folder, [main, ...parameters], stopping)
   if (code === 0) return undefined
   const [, seed] = /^SEED (\d+) FAILED/m.exec(output) ?? []
   if (seed === undefined) throw new Error(`"${name}" does not run: ${output.slice(-1_000)}`)
   const [, violated = ''] = /^ {2}violated: (.*)$/m.exec(output) ?? []
   return { seed: Number(seed), violated }
+}
+
+/** What the report of the tests says when at least one test ran and failed: another failure is none of the planted fault. */
+const FAILED_TESTS = /^Tests: +[0-9]+ failed/m
+
+async function runTests(
+  folder: string,
+  { name, tests }: TestMutation,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  const jest = join(folder, 'node_modules/jest/bin/jest.js')
+  const parameters = ['--experimental-vm-modules', jest, '--bail', '--silent', ...tests]
+  const { code, output } = await runNode(folder, parameters, stopping)
+  if (code === 0) return false
+  if (!FAILED_TESTS.test(output)) throw new Error(`"${name}" does not run: ${output.slice(-1_000)}`)
+  return true
+}
+
+async function runNode(
+  cwd: string,
+  parameters: readonly string[],
+  stopping: AbortSignal,
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn(process.execPath, [...process.execArgv, ...parameters], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const stop = (): void => void child.kill()
+  stopping.addEventListener('abort', stop)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  const [code] = await once(child, 'close')
+  stopping.removeEventListener('abort', stop)
+  stopping.throwIfAborted()
+  return { code, output }
 }

@@ -4,15 +4,17 @@ import { copyProject, type Finding, ROOT } from './find-fault.ts'
 import type { Mutation } from './mutation.ts'
 import { MUTATIONS } from './mutations.ts'
 import { readKnownSeeds, recordFinding } from './results.ts'
+import { TEST_MUTATIONS } from './test-mutations.ts'
 
 /**
- * `npm run simulate:planted -- [--only TEXT] [--from TEXT] [--part N/M] [--minutes M] [--budget 30m] [--record]`: plants each
+ * `npm run simulate:planted -- [--only TEXT] [--from TEXT] [--part N/M] [--minutes M] [--budget 30m] [--record] [--tests]`: plants each
  * fault of the table in a copy of the project and simulates until it is found. First the seed of its row in
  * proofs/RESULTS.md, then for those that it no longer shows up to 2,000 seeds from 1: each at most `--minutes` (10), all
  * together at most `--budget`. `--only` chooses the faults whose name contains the text (several may be given), `--part` every M-th of them, so that
  * several runs share the table. Each fault prints its row; `--record` also writes it into the table. In the end the faults
  * that the present simulation did not find are listed, and those for which no time was left. A run that is stopped (SIGINT,
- * SIGTERM) leaves nothing behind and goes on with `--from`, which names the first fault to plant.
+ * SIGTERM) leaves nothing behind and goes on with `--from`, which names the first fault to plant. `--tests` plants the faults that tests must find,
+ * and runs these instead.
  */
 const { values } = parseArgs({
   options: {
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '10' },
     budget: { type: 'string', default: '100h' },
     record: { type: 'boolean', default: false },
+    tests: { type: 'boolean', default: false },
   },
 })
 const RESULTS = join(ROOT, 'proofs', 'RESULTS.md')
@@ -37,12 +40,14 @@ const left_ms = (): number => end_ms - performance.now()
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
 
-const chosen = chooseMutations()
+const chosen = values.tests ? [] : chooseMutations()
 const known = await readKnownSeeds(RESULTS)
 const copy = await copyProject(stopping.signal)
 const searched = new Set<Mutation>()
 const open = new Set(chosen)
+let missed_by_tests = 0
 try {
+  if (values.tests) missed_by_tests = await runAllTests()
   for (const mutation of chosen) {
     const seed = known.get(mutation.name)
     if (seed === undefined || left_ms() < SEARCH_MIN_MS) continue
@@ -61,8 +66,8 @@ try {
 } finally {
   await copy.remove()
 }
-report()
-process.exitCode = open.size === 0 ? 0 : 1
+if (!values.tests) report()
+process.exitCode = open.size === 0 && missed_by_tests === 0 ? 0 : 1
 
 interface Search {
   readonly first: number
@@ -79,6 +84,24 @@ async function search(mutation: Mutation, { first, seeds, limit_ms }: Search): P
     `| ${mutation.name} | ${describe(finding, first, seeds)} | ${seconds} s |${violated(finding)} ${progress()}`,
   )
   if (finding && values.record) await recordFinding(RESULTS, mutation.name, finding.seed, seconds)
+}
+
+/** Returns how many faults no test has found. */
+async function runAllTests(): Promise<number> {
+  let missed_count = 0
+  for (const mutation of TEST_MUTATIONS.filter(({ name }) => isNamed(name))) {
+    const test_began_ms = performance.now()
+    const is_found = await copy.failsTests(mutation)
+    if (!is_found) missed_count += 1
+    const files = mutation.tests.map((path) => path.split('/').at(-1)).join(', ')
+    const seconds = Math.round((performance.now() - test_began_ms) / 1_000)
+    console.log(`| ${mutation.name} | ${is_found ? '' : 'NOT FOUND by '}${files} | ${seconds} s |`)
+  }
+  return missed_count
+}
+
+function isNamed(name: string): boolean {
+  return values.only.some((text) => name.includes(text))
 }
 
 function describe(finding: Finding | undefined, first: number, seeds: number): string {
@@ -110,7 +133,7 @@ function chooseMutations(): readonly Mutation[] {
   const [part = 1, parts = 1] = values.part.split('/').map(Number)
   const first = MUTATIONS.findIndex(({ name }) => name.includes(values.from))
   if (first === -1) throw new Error(`no planted fault has a name with "${values.from}"`)
-  const named = MUTATIONS.slice(first).filter(({ name }) => values.only.some((text) => name.includes(text)))
+  const named = MUTATIONS.slice(first).filter(({ name }) => isNamed(name))
   return named.filter((_, index) => index % parts === part - 1)
 }
 

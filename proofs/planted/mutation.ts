@@ -1,12 +1,22 @@
 import type { FaultKind } from '../simulation/faults/plan.ts'
 
-/** One fault that is planted in the code of the product, to prove that simulation finds it. */
-export interface Mutation {
+/** One fault that is planted in the code of the product. */
+export interface PlantedFault {
   readonly name: string
   readonly file: string
   /** The code to replace. It occurs exactly once in the file. */
   readonly search: string
   readonly replace: string
+}
+
+/** A fault that tests must find, because no actor of the simulation does what shows it. */
+export interface TestMutation extends PlantedFault {
+  /** The files of the tests, of which one must fail. */
+  readonly tests: readonly string[]
+}
+
+/** A fault that the simulation must find. */
+export interface Mutation extends PlantedFault {
   /** Kinds of faults that it needs to be seen. Seeds without them are left out. */
   readonly needs?: readonly FaultKind[]
   /** Whether it needs files to be seen. Seeds without them are left out. */
