@@ -26,6 +26,7 @@ import { openAudit } from './audit/audit.ts'
 import { createActOfSignIn, createAuditedAct, createRefusedCall } from './audit/audited-acts.ts'
 import { maskMessage } from './audit/domain/mask-message.ts'
 import { createFindAct } from './audit/find-act.ts'
+import { createFindMerchant } from './audit/find-merchant.ts'
 import { createRefusedCalls } from './audit/refused-calls.ts'
 import { createAuditRpc } from './audit/rpc/audit-service.ts'
 import { FIRST_PRINCIPAL } from './door/authenticate.ts'
@@ -140,7 +141,7 @@ export const role: Role<'backoffice'> = {
       addressOf: addresses.addressOf,
       callOwner,
       cursor: context.keys.cursor,
-      act: createAuditedAct({ audit, findAct, now_ms }),
+      act: createAuditedAct({ audit, findAct, findMerchant: createFindMerchant(callOwner), now_ms }),
       refused: refused_calls.refused,
       secondPerson: second_person.guard,
       streams,

@@ -14,6 +14,7 @@ const GET_BALANCES = 'multihub.balances.v1.BalanceService/GetBalances'
 const GET_ATTACHMENT = 'multihub.attachments.v1.AttachmentService/GetAttachment'
 const LIST = 'multihub.backoffice.v1.AuditService/ListAuditEntries'
 const VERIFY = 'multihub.backoffice.v1.AuditService/VerifyAudit'
+const UPDATE_CREDENTIAL = 'multihub.merchants.v1.CredentialService/UpdateCredential'
 const CREATE_CREDENTIAL = 'multihub.merchants.v1.CredentialService/CreateCredential'
 
 let door: TestDoor
@@ -61,6 +62,29 @@ test('a link to a file leaves an entry, although it changes nothing', async () =
   const request = { merchantId: merchant_id, environment: 'ENVIRONMENT_TEST', attachmentId: 'none' }
   await door.call(support.token, GET_ATTACHMENT, request)
   expect(await entriesOf({ principalId: support.id })).toMatchObject([{ rpc: GET_ATTACHMENT }])
+})
+
+// O4
+test('an act on what a merchant owns is among the entries of the merchant, although its request does not name it', async () => {
+  const credential = {
+    merchantId: merchant_id,
+    apiVersion: 'API_VERSION_V1',
+    environment: 'ENVIRONMENT_TEST',
+    operationId: uuidv7(),
+  }
+  const created = await door.call(admin.token, CREATE_CREDENTIAL, credential)
+  expect(created.status).toBe(200)
+  const { applicationId } = created.body.credential
+  const other = await door.newPrincipal(['admin'])
+  const update = { applicationId, status: 'CREDENTIAL_STATUS_BLOCKED' }
+  expect((await door.call(other.token, UPDATE_CREDENTIAL, update)).status).toBe(200)
+  expect(await entriesOf({ principalId: other.id, merchantId: merchant_id })).toMatchObject([
+    {
+      rpc: UPDATE_CREDENTIAL,
+      merchantId: merchant_id,
+      targets: [{ kind: 'application', id: applicationId }],
+    },
+  ])
 })
 
 // O4

@@ -13,6 +13,7 @@ import type { Audit } from './audit.ts'
 import type { FindAct } from './complete-acts.ts'
 import type { AuditIntent, AuditOutcome, AuditTarget } from './domain/audit-record.ts'
 import { maskMessage } from './domain/mask-message.ts'
+import type { FindMerchant } from './find-merchant.ts'
 
 interface ActDeps {
   readonly audit: Pick<Audit, 'begin' | 'end'>
@@ -24,9 +25,15 @@ interface ActDeps {
  * Surrounds each act with its intent, which is durable before, and its outcome (O4). Without the intent nothing is done: then it
  * throws `Unavailable`.
  */
-export function createAuditedAct({ audit, findAct, now_ms }: ActDeps): Act {
+export function createAuditedAct({
+  audit,
+  findAct,
+  findMerchant,
+  now_ms,
+}: ActDeps & { readonly findMerchant: FindMerchant }): Act {
   return async (call, run) => {
-    const intent = intentOf(call, now_ms())
+    const asked = intentOf(call, now_ms())
+    const intent = { ...asked, merchant_id: asked.merchant_id || (await findMerchant(call.request)) }
     const audit_id = await audit.begin(intent)
     let answer: Message
     try {
