@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { nameOfRpc, OPERATOR_RPCS } from '../../services/backoffice/domain/operator-rpcs.ts'
+import { ACT_SERVICES, nameOfRpc, OPERATOR_RPCS } from '../../services/backoffice/domain/operator-rpcs.ts'
 import { RIGHTS } from '../../services/backoffice/domain/rights.ts'
 import { type ActsWorld, PLANTED, STUCK, startActsWorld } from './kept-acts.fixture.ts'
 
@@ -199,10 +199,6 @@ const ACTS: Readonly<Record<string, Make>> = {
 /** Answers a link for bytes and changes no document. */
 const ONLY_LINKS = ['multihub.attachments.v1.AttachmentService/OpenEvidenceUpload']
 
-const LOOK_UPS = OPERATOR_RPCS.map(({ method }) => nameOfRpc(method)).filter((rpc) =>
-  rpc.endsWith('/FindAct'),
-)
-
 let world: ActsWorld
 let operator: { readonly id: string; readonly token: string }
 let proposer: { readonly id: string; readonly token: string }
@@ -281,8 +277,10 @@ async function expectKept(rpc: string, request: object): Promise<void> {
   expect(entry).toMatchObject({ outcome: 'AUDIT_OUTCOME_DONE' })
   // The owner of the RPC, or a role that it calls for the change.
   const fields = { auditId: entry.auditId, rpc, request: entry.request }
-  const found = await Promise.all(LOOK_UPS.map((one) => call(operator.token, one, fields)))
-  const kept = found.filter(({ body }) => body.isDone === true).map(({ body }) => body)
+  const found = await Promise.all(
+    ACT_SERVICES.map((service) => world.system.operator(service).findAct(fields)),
+  )
+  const kept = found.filter(({ isDone }) => isDone)
   expect(kept).not.toEqual([])
   if (kept.every(({ after }) => after !== '{}')) expect(kept.map(({ after }) => after)).toContain(entry.after)
   expect(`${entry.before}${entry.after}`).not.toContain(PLANTED)
