@@ -1,52 +1,293 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { afterAll, beforeAll, expect, test as jestTest } from '@jest/globals'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { startBrowser, type TestPage } from '../support/browser.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { type Operator, operatorOf } from '../support/operator.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const browser = await startBrowser()
 const test = 'skip' in browser ? jestTest.skip : jestTest
 
+/** A script, a mark that turns the direction of text, and controls, as a merchant may write them. */
+const HOSTILE = `<img src=x onerror="window.hacked=1">\u202Egnp.exe\u0007"'><script>window.hacked=1</script>{{7*7}}`
+const FIRST_VIEW_MAX_BYTES = 200_000
+
 let system: TestSystem
 let alpha: MerchantClient
+let operator: Operator
+let receiver: Receiver
+let c_id: string
+let h_id: string
+let ticketId: string
+let refundId: string
 
 beforeAll(async () => {
   if ('skip' in browser) return
+  let failures = 0
+  receiver = await startReceiver(() => {
+    failures += 1
+    return { status: failures < 3 ? 500 : 200 }
+  })
   system = await startOneProcess({ MULTIHUB_SCANNER: 'none' })
   alpha = merchantClient(system.demo)
+  operator = operatorOf(system.demo())
+  c_id = `order-${randomUUID().slice(0, 8)}`
+  await alpha.deposit(12_300, { c_id, webhook_url: receiver.url })
+  h_id = (await alpha.finalPayment(c_id)).identifiers.h_id
+  const ticket = await alpha.call({
+    method: 'ticket.create',
+    params: {
+      identifiers: { c_id: randomUUID() },
+      category: 'question',
+      priority: 'low',
+      title: HOSTILE,
+      description: HOSTILE,
+    },
+  })
+  ticketId = ticket.body.result.identifiers.h_id
+  const refund = await alpha.call({
+    method: 'refund.request',
+    params: { identifiers: { c_id: randomUUID() }, payment: { c_id }, amount: '5000', reason: HOSTILE },
+  })
+  refundId = refund.body.result.identifiers.h_id
 })
 afterAll(async () => {
   if ('skip' in browser) return
   await browser.close()
   await system?.end()
+  await receiver?.stop()
 })
 
-async function signIn(options = {}): Promise<TestPage> {
+/** Opens the console and signs in, by default as the demonstration, with every right. */
+async function signIn(
+  token: string = system.demo().operator.token,
+  options: BrowserContextOptions = {},
+): Promise<TestPage> {
   if ('skip' in browser) throw new Error('there is no browser')
   const opened = await browser.open({ baseURL: system.demo().backoffice_url, ...options })
-  const { page } = opened
-  await page.goto('/overview')
-  await page.getByLabel('Token').fill(system.demo().operator.token)
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await opened.page.goto('/overview')
+  await opened.page.getByLabel('Token').fill(token)
+  await opened.page.keyboard.press('Enter')
+  await heading(opened.page, 'Overview')
   return opened
 }
 
-test('signs in, finds a payment and reads its timeline by the keyboard alone', async () => {
-  const { c_id } = await alpha.deposit(12_300)
-  await alpha.finalPayment(c_id)
+const heading = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('heading', { name, level: 1 }).waitFor()
+
+/** With MULTIHUB_PICTURES=1 the test renews the pictures of the pages of documentation. */
+async function picture(page: Page, name: string): Promise<void> {
+  if (process.env['MULTIHUB_PICTURES'] === '1')
+    await page.screenshot({ path: `docs/operators/console-${name}.png` })
+}
+
+const newToken = async (rights: readonly string[]): Promise<{ principalId: string; token: string }> => {
+  const { principal, token } = await operator('multihub.backoffice.v1.PrincipalService/CreatePrincipal', {
+    name: `person with ${rights}`,
+    kind: 'PRINCIPAL_KIND_PERSON',
+    rights,
+    operationId: randomUUID(),
+  })
+  return { principalId: principal.principalId, token }
+}
+
+const axe_source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface AxeViolation {
+  readonly impact: string
+  readonly id: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+/** The serious faults that axe finds on a page, each with the first element that has it; of contrast alone where wanted. */
+async function faultsOf(page: Page, only?: 'color-contrast'): Promise<readonly string[]> {
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe_source)
+  const rules = only === undefined ? '{}' : JSON.stringify({ runOnly: only })
+  const { violations } = (await page.evaluate(`axe.run(${rules})`)) as { violations: readonly AxeViolation[] }
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+}
+
+/** Goes to another page as a link does, without loading the console again, and waits until it shows its content. */
+async function visit(page: Page, path: string, name: string | RegExp): Promise<void> {
+  await page.evaluate(
+    `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+  await heading(page, name)
+  await page.getByText('Reading…').first().waitFor({ state: 'detached' })
+}
+
+// O13.2
+test('signs in, finds a payment, reads its timeline and approves its refund by the keyboard alone', async () => {
   const { page, errors } = await signIn()
-  await page.keyboard.press('/')
+  await picture(page, 'overview')
+  const press = async (...keys: readonly string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
+  await press('/')
   await page.keyboard.type(c_id)
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Search' }).waitFor()
+  await press('Enter')
+  await heading(page, 'Search')
   await page.getByRole('row').nth(1).waitFor()
-  await page.keyboard.press('j')
-  await page.keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
-  expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Deposit 123.00 INR')
-  await page.keyboard.press('g')
-  await page.keyboard.press('p')
-  await page.getByRole('heading', { name: 'Payments', exact: true }).waitFor()
+  await press('j', 'Enter')
+  await heading(page, /Deposit 123\.00 INR/)
+  await page.getByText('Payment succeeded').waitFor()
+  await page.getByText(/waits for the operator's decision/).waitFor()
+  await picture(page, 'payment')
+  await press('g', 'r')
+  await heading(page, 'Refunds')
   await page.getByRole('row').nth(1).waitFor()
+  await press('j', 'Enter')
+  await page.getByRole('button', { name: 'Approve' }).waitFor()
+  await press('e')
+  await page.getByRole('dialog').getByText('50.00 INR is held').waitFor()
+  await page.keyboard.type('customer asked')
+  await press('Tab', 'Enter')
+  await page.getByRole('status').getByText('Done').waitFor()
+  await press('Enter')
+  await page.getByLabel('Details').getByText('completed').waitFor()
+  await press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
   expect(errors).toEqual([])
+})
+
+const PAGES = [
+  ['/overview', 'Overview'],
+  ['/search?q=1', 'Search'],
+  ['/payments?q=status:success,partially_refunded', 'Payments'],
+  ['/refunds', 'Refunds'],
+  ['/chargebacks', 'Chargebacks'],
+  ['/tickets', 'Tickets'],
+  ['/approvals', 'Approvals'],
+  ['/anomalies', 'Anomalies'],
+  ['/stuck', 'Stuck effects'],
+  ['/deliveries', 'Deliveries'],
+  ['/destinations', 'Destinations'],
+  ['/balances?q=merchant:1001 env:test', 'Balances'],
+  ['/merchants', 'Merchants'],
+  ['/merchants/1001', /alpha/],
+  ['/providers', 'Provider accounts'],
+  ['/people', 'People and programs'],
+  ['/audit', 'Audit'],
+] as const
+
+test('no page has a serious fault in light or dark colours, or is wider than a phone', async () => {
+  const { page, errors } = await signIn()
+  for (const [path, name] of [
+    ...PAGES,
+    [`/refunds?open=${refundId}`, 'Refunds'],
+    [`/tickets/${ticketId}`, /img src/],
+    [`/payments/${h_id}`, /Deposit/],
+  ] as const) {
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.setViewportSize({ width: 1440, height: 900 })
+    await visit(page, path, name)
+    expect([path, await faultsOf(page)]).toEqual([path, []])
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize({ width: 360, height: 800 })
+    const is_narrow = await page.evaluate('document.documentElement.scrollWidth <= 360')
+    expect([path, await faultsOf(page, 'color-contrast'), is_narrow]).toEqual([path, [], true])
+  }
+  expect(errors).toEqual([])
+})
+
+test('what merchants wrote is text, without marks that turn it around', async () => {
+  const { page, errors } = await signIn()
+  for (const [path, name] of [
+    ['/tickets', 'Tickets'],
+    [`/tickets/${ticketId}`, /img src/],
+    ['/refunds', 'Refunds'],
+    [`/refunds?open=${refundId}`, 'Refunds'],
+  ] as const) {
+    await visit(page, path, name)
+    const text = (await page.textContent('main')) ?? ''
+    expect(text.replaceAll('\n', ' ')).not.toMatch(/[\p{Cf}\p{Cc}]/u)
+    expect(await page.evaluate('[typeof hacked, document.images.length]')).toEqual(['undefined', 0])
+  }
+  expect(await page.getByText('<img src=x').count()).toBeGreaterThan(0)
+  expect(errors).toEqual([])
+})
+
+// O13.4
+test('a revoked session is out, and shows nothing of what it had read', async () => {
+  const { principalId, token } = await newToken(['read'])
+  const { page } = await signIn(token)
+  await page.goto('/payments')
+  await page.getByText(c_id.slice(0, 8)).waitFor()
+  await operator('multihub.backoffice.v1.PrincipalService/RevokePrincipal', { principalId, reason: 'left' })
+  await page.getByLabel('Token').waitFor()
+  expect(await page.textContent('body')).not.toContain(c_id.slice(0, 8))
+})
+
+test('a principal that may only read has no acts and no pages of administrators', async () => {
+  const { token } = await newToken(['read'])
+  const { page, errors } = await signIn(token)
+  const navigation = await page.getByRole('navigation').textContent()
+  expect(navigation).toContain('Payments')
+  expect(navigation).not.toMatch(/People|Audit/)
+  await page.goto(`/refunds?open=${refundId}`)
+  await page.getByLabel('Details').getByText('50.00 INR').waitFor()
+  expect(await page.getByRole('button', { name: /Approve|Reject|Cancel|Answer/ }).count()).toBe(0)
+  expect(errors).toEqual([])
+})
+
+test('an act whose answer is lost is done once, however often it is sent', async () => {
+  const { page } = await signIn()
+  await page.goto(`/payments/${h_id}`)
+  const before = await alpha.available()
+  let lost = 0
+  await page.route('**/*BalanceService/Adjust', async (route) => {
+    const response = await route.fetch()
+    lost += 1
+    if (lost === 1) await route.abort()
+    else await route.fulfill({ response })
+  })
+  await page.getByRole('button', { name: 'Adjust balance' }).click()
+  await page.getByLabel(/Amount/).fill('7.50')
+  await page.getByLabel(/Reason/).fill('fee returned')
+  const send = page.getByRole('dialog').getByRole('button', { name: 'Adjust balance' })
+  await send.click()
+  await page.getByRole('alert').waitFor()
+  await send.click()
+  await page.getByRole('status').getByText('Done').waitFor()
+  expect([lost, (await alpha.available()) - before]).toEqual([2, 750])
+})
+
+// O13.3
+test('a page of another release loads itself again until its files are there', async () => {
+  if ('skip' in browser) return
+  const { page } = await browser.open({ baseURL: system.demo().backoffice_url })
+  let missing = 0
+  await page.route('**/assets/main-*.js', async (route) => {
+    missing += 1
+    if (missing < 3) await route.fulfill({ status: 404, body: 'Not Found' })
+    else await route.continue()
+  })
+  await page.goto('/')
+  await page.getByLabel('Token').waitFor()
+  expect(missing).toBe(3)
+})
+
+test('the first view weighs at most 200 kB, and asks no other host', async () => {
+  if ('skip' in browser) return
+  const { page } = await browser.open({ baseURL: system.demo().backoffice_url })
+  const own = new URL(system.demo().backoffice_url).host
+  const sizes: Promise<number>[] = []
+  const hosts = new Set<string>()
+  page.on('requestfinished', (request) => {
+    hosts.add(new URL(request.url()).host)
+    sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize))
+  })
+  await page.goto('/overview')
+  await page.getByLabel('Token').fill(system.demo().operator.token)
+  await page.keyboard.press('Enter')
+  await heading(page, 'Overview')
+  const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  expect(total).toBeLessThan(FIRST_VIEW_MAX_BYTES)
+  expect([...hosts]).toEqual([own])
 })

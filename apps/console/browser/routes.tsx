@@ -3,12 +3,13 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  redirect,
+  Navigate,
 } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { loadOrReload } from './call/reload.ts'
 import { Frame } from './frame/frame.tsx'
 import type { NavigationItem } from './frame/navigation.ts'
+import { useRights } from './parts/principal.tsx'
 import { ProblemNote } from './parts/problem-note.tsx'
 
 /** A page with its place in the navigation, and how its code is loaded. */
@@ -18,6 +19,7 @@ interface Page extends NavigationItem {
 
 const read = { right: 'read', for_merchants: true } as const
 const operator = { right: 'read', for_merchants: false } as const
+const admin = { right: 'admin', for_merchants: false } as const
 
 /** The pages in the order of the navigation. A page that does not exist yet is not here. */
 const PAGES: readonly Page[] = [
@@ -35,12 +37,105 @@ const PAGES: readonly Page[] = [
     ...read,
     load: async () => (await import('./pages/payments.tsx')).PaymentsPage,
   },
+  {
+    path: '/refunds',
+    label: 'Refunds',
+    key: 'r',
+    ...read,
+    load: async () => (await import('./pages/refunds.tsx')).RefundsPage,
+  },
+  {
+    path: '/chargebacks',
+    label: 'Chargebacks',
+    key: 'c',
+    ...read,
+    load: async () => (await import('./pages/chargebacks.tsx')).ChargebacksPage,
+  },
+  {
+    path: '/tickets',
+    label: 'Tickets',
+    key: 't',
+    ...read,
+    load: async () => (await import('./pages/tickets.tsx')).TicketsPage,
+  },
+  {
+    path: '/approvals',
+    label: 'Approvals',
+    key: 'a',
+    ...operator,
+    load: async () => (await import('./pages/approvals.tsx')).ApprovalsPage,
+  },
+  {
+    path: '/anomalies',
+    label: 'Anomalies',
+    key: 'n',
+    ...operator,
+    load: async () => (await import('./pages/anomalies.tsx')).AnomaliesPage,
+  },
+  {
+    path: '/stuck',
+    label: 'Stuck effects',
+    key: 's',
+    ...operator,
+    load: async () => (await import('./pages/stuck.tsx')).StuckPage,
+  },
+  {
+    path: '/deliveries',
+    label: 'Deliveries',
+    key: 'd',
+    ...read,
+    load: async () => (await import('./pages/deliveries.tsx')).DeliveriesPage,
+  },
+  {
+    path: '/destinations',
+    label: 'Destinations',
+    key: 'e',
+    ...operator,
+    load: async () => (await import('./pages/deliveries.tsx')).DestinationsPage,
+  },
+  {
+    path: '/balances',
+    label: 'Balances',
+    key: 'b',
+    ...read,
+    load: async () => (await import('./pages/ledger.tsx')).BalancesPage,
+  },
+  {
+    path: '/merchants',
+    label: 'Merchants',
+    key: 'm',
+    ...operator,
+    load: async () => (await import('./pages/merchants.tsx')).MerchantsPage,
+  },
+  {
+    path: '/providers',
+    label: 'Providers',
+    key: 'v',
+    ...operator,
+    load: async () => (await import('./pages/providers.tsx')).ProvidersPage,
+  },
+  {
+    path: '/people',
+    label: 'People',
+    key: 'l',
+    ...admin,
+    load: async () => (await import('./pages/administration.tsx')).PeoplePage,
+  },
+  {
+    path: '/audit',
+    label: 'Audit',
+    key: 'u',
+    ...admin,
+    load: async () => (await import('./pages/administration.tsx')).AuditPage,
+  },
 ]
 
 /** The pages that are reached by links and by the field for searches. */
 const OTHERS: readonly Pick<Page, 'path' | 'load'>[] = [
   { path: '/search', load: async () => (await import('./pages/search.tsx')).SearchPage },
   { path: '/payments/$payment_id', load: async () => (await import('./pages/payment.tsx')).PaymentPage },
+  { path: '/tickets/$ticket_id', load: async () => (await import('./pages/ticket.tsx')).TicketPage },
+  { path: '/merchants/$merchant_id', load: async () => (await import('./pages/merchant.tsx')).MerchantPage },
 ]
 
 const root = createRootRoute({
@@ -49,13 +144,13 @@ const root = createRootRoute({
   errorComponent: ({ error }) => <ProblemNote error={error} />,
 })
 
-const home = createRoute({
-  getParentRoute: () => root,
-  path: '/',
-  beforeLoad: () => {
-    throw redirect({ to: '/overview' })
-  },
-})
+const home = createRoute({ getParentRoute: () => root, path: '/', component: Home })
+
+/** Principals of a merchant have no overview of all merchants. */
+function Home(): ReactNode {
+  const { is_merchant } = useRights()
+  return <Navigate to={is_merchant ? '/payments' : '/overview'} replace />
+}
 
 const routes = [...PAGES, ...OTHERS].map(({ path, load }) =>
   createRoute({

@@ -6,13 +6,34 @@ export interface Address {
 
 const inPath = (folder: string) => (id: string) => ({ path: `/${folder}/${encodeURIComponent(id)}` })
 
+const inList = (page: string) => (id: string) => ({ path: `/${page}`, search: { open: id } })
+
 /** The addresses of the kinds of resources that have a page. */
 const PAGES: Readonly<Record<string, (id: string) => Address>> = {
   payment: inPath('payments'),
+  merchant: inPath('merchants'),
+  ticket: inPath('tickets'),
+  refund: inList('refunds'),
+  chargeback: inList('chargebacks'),
+  approval: inList('approvals'),
+  delivery: inList('deliveries'),
+  anomaly: inList('anomalies'),
+  principal: inList('people'),
+  provider_account: inList('providers'),
 }
 
 /** The pages that are lists. */
-const LISTS: ReadonlySet<string> = new Set(['payments'])
+const LISTS: ReadonlySet<string> = new Set([
+  'payments',
+  'refunds',
+  'chargebacks',
+  'approvals',
+  'deliveries',
+  'destinations',
+  'tickets',
+  'anomalies',
+  'stuck',
+])
 
 /** The address of a resource; `undefined` for a kind without a page. */
 export function addressOf(kind: string, id: string): Address | undefined {

@@ -8,7 +8,7 @@ import { ActDialog } from './act-dialog.tsx'
 export function ActBar<T>({ acts, item }: { readonly acts: readonly Act<T>[]; readonly item: T }): ReactNode {
   const { may } = useRights()
   const [chosen, setChosen] = useState<Act<T>>()
-  const offered = acts.filter(({ right, isOffered }) => may(right) && isOffered(item))
+  const offered = acts.filter(({ rights, isOffered }) => rights.some(may) && isOffered(item))
   useKeys(offered.length === 0 ? {} : { e: () => setChosen(offered[0]) })
   return (
     <div className="acts">

@@ -1,3 +1,5 @@
+import { amountText } from '#lib/contract/shown-values.ts'
+
 /** What a person has decided in the dialog of an act. */
 export interface Intent {
   readonly reason: string
@@ -20,12 +22,17 @@ export interface ActInput {
 export interface Act<T> {
   /** A verb, such as `Approve`. */
   readonly name: string
-  /** The right that it needs; without it the button is absent, and the server refuses the call. */
-  readonly right: string
+  /** One of these rights is needed; without it the button is absent, and the server refuses the call. */
+  readonly rights: readonly string[]
   readonly isOffered: (item: T) => boolean
   /** What it will do, as sentences that a person reads before: amounts, from, to, what cannot be undone. */
   readonly effects: (item: T) => readonly string[]
   readonly inputs?: readonly ActInput[]
   /** Calls the server. A returned text, such as a new token, is shown once. */
   readonly run: (item: T, intent: Intent) => Promise<string | undefined>
+}
+
+/** An amount in a sentence about an act. */
+export function moneyWords(money: { readonly minor: bigint; readonly currency: string } | undefined): string {
+  return money === undefined ? 'an amount' : amountText(money.minor, money.currency, { is_minor: false })
 }

@@ -29,6 +29,7 @@ export function ListPage<T extends Message>({ spec }: { readonly spec: ListSpec<
   const [reading, setReading] = useState(() => readingOf(spec, q))
   if (reading.q !== q) setReading(readingOf(spec, q))
   useTitle(spec.title)
+  const missing = (spec.needs ?? []).filter((name) => !q.includes(`${name}:`))
   const apply = (text: string): void => void navigate({ to: spec.path, search: { q: text } as never })
   return (
     <>
@@ -41,7 +42,12 @@ export function ListPage<T extends Message>({ spec }: { readonly spec: ListSpec<
         </p>
       ))}
       <div className={open === undefined ? '' : 'with-detail'}>
-        {reading.problems.length === 0 && <Items spec={spec} reading={reading} open={open} />}
+        {missing.length > 0 && (
+          <p>This list needs {missing.map((name) => `${name}:`).join(' and ')} in the filters.</p>
+        )}
+        {reading.problems.length + missing.length === 0 && (
+          <Items spec={spec} reading={reading} open={open} />
+        )}
         {open !== undefined && (
           <Detail key={open} spec={spec} id={open} close={{ path: spec.path, search: { q } }} />
         )}
@@ -152,7 +158,7 @@ function rowOf<T extends Message>(
     cells: fields.map((field, column) => {
       if (field === undefined) return null
       const { name } = field
-      if (column === 0) return <First key={name} to={address} field={field} item={item} />
+      if (column === 0) return <First key={name} to={address} id={id} field={field} item={item} />
       return <Value key={name} field={field} message={item} />
     }),
   }
@@ -161,9 +167,11 @@ function rowOf<T extends Message>(
 /** The first column opens the row, so an id in it leads nowhere else. */
 function First({
   to,
+  id,
   field,
   item,
 }: {
+  readonly id: string
   readonly to: Address
   readonly field: DescField
   readonly item: Message
@@ -172,7 +180,7 @@ function First({
   return (
     <PageLink to={to}>
       {typeof value === 'string' ? (
-        <Text>{field.name.endsWith('_id') ? shortId(value) : value}</Text>
+        <Text>{field.name.endsWith('_id') || value === '' ? shortId(value || id) : value}</Text>
       ) : (
         <Value field={field} message={item} />
       )}

@@ -25,6 +25,8 @@ export interface ListSpec<T extends Message = Message> {
   /** Where a row leads, for a resource with a page of its own. */
   readonly folder?: string
   readonly acts?: readonly Act<T>[]
+  /** Filters without which the server has no answer. */
+  readonly needs?: readonly string[]
   /** What an empty list means. */
   readonly empty: string
 }

@@ -17,7 +17,7 @@ import { useTitle } from '../parts/title.ts'
 import { State, Time } from '../parts/values.tsx'
 
 /** A number above this is not exact (O18). */
-const COUNT_MAX = 1_000n
+const COUNT_MAX = 1_000
 
 type Item = readonly [keyof GetOverviewResponse & `${string}`, label: string, page: string, filters?: string]
 
@@ -159,7 +159,7 @@ function Waiting({
             return (
               <tr key={field}>
                 <td className="number">{open_items === undefined ? '–' : countText(open_items.count)}</td>
-                <th scope="row" className={open_items?.count === 0n ? 'quiet' : undefined}>
+                <th scope="row" className={open_items?.count === 0 ? 'quiet' : undefined}>
                   {address === undefined ? label : <PageLink to={address}>{label}</PageLink>}
                 </th>
                 <td>{open_items?.oldestTime && waitText(open_items.oldestTime, overview.computedTime)}</td>
@@ -172,7 +172,7 @@ function Waiting({
   )
 }
 
-function countText(count: bigint): string {
+function countText(count: number): string {
   return count >= COUNT_MAX ? `${count} or more` : String(count)
 }
 

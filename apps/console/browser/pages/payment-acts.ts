@@ -3,13 +3,11 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
-import { amountText } from '#lib/contract/shown-values.ts'
 import { readAmount } from '../../values/read-amount.ts'
-import type { Act } from '../acts/act.ts'
+import { type Act, moneyWords } from '../acts/act.ts'
 import { callRpc } from '../call/call-rpc.ts'
 
-const amountOf = ({ amount }: Payment): string =>
-  amount === undefined ? '' : amountText(amount.minor, amount.currency, { is_minor: false })
+const amountOf = ({ amount }: Payment): string => moneyWords(amount)
 
 const PAID: readonly PaymentStatus[] = [PaymentStatus.SUCCESS, PaymentStatus.PARTIALLY_REFUNDED]
 
@@ -17,7 +15,7 @@ const PAID: readonly PaymentStatus[] = [PaymentStatus.SUCCESS, PaymentStatus.PAR
 export function revealAct(reveal: (reason: string) => Promise<void>): Act<Payment> {
   return {
     name: 'Reveal',
-    right: 'reveal',
+    rights: ['reveal'],
     isOffered: ({ eraseTime }) => eraseTime === undefined,
     effects: () => [
       'Names, accounts, phones and e-mails of this payment are shown on this page until you leave it.',
@@ -32,7 +30,7 @@ export function revealAct(reveal: (reason: string) => Promise<void>): Act<Paymen
 
 const openChargeback: Act<Payment> = {
   name: 'Open chargeback',
-  right: 'money',
+  rights: ['money'],
   isOffered: ({ direction, status }) => direction === Direction.IN && PAID.includes(status),
   effects: (payment) => [
     `A chargeback of the deposit of ${amountOf(payment)} is recorded.`,
@@ -59,7 +57,7 @@ const openChargeback: Act<Payment> = {
 
 const adjust: Act<Payment> = {
   name: 'Adjust balance',
-  right: 'money',
+  rights: ['money'],
   isOffered: () => true,
   effects: (payment) => [
     `An amount in ${payment.amount?.currency} is added to the available balance of merchant ${payment.merchantId}; a negative one is taken.`,

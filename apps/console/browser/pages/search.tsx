@@ -59,7 +59,7 @@ function Found({
         <RowList
           caption={`${references.length}${nextPageToken === '' ? '' : ' or more'} found`}
           heads={['Kind', 'What', 'Id', 'Merchant', 'Created']}
-          rows={references.map(({ kind, id, title, merchantId, time }) => {
+          rows={withPageFirst(references).map(({ kind, id, title, merchantId, time }) => {
             const address = addressOf(kind, id) ?? addressOf('merchant', merchantId)
             return {
               key: `${kind} ${id}`,
@@ -89,4 +89,11 @@ function Found({
       )}
     </>
   )
+}
+
+/** What has a page of its own comes before what only leads to its merchant. */
+function withPageFirst(references: SearchResponse['references']): SearchResponse['references'] {
+  const rank = ({ kind, id }: (typeof references)[number]): number =>
+    addressOf(kind, id) === undefined ? 1 : 0
+  return references.toSorted((a, b) => rank(a) - rank(b))
 }

@@ -61,13 +61,25 @@ export function State({
   )
 }
 
+/** The integers that are amounts in minor units of the currency of their message, or of the message around it. */
+const IS_MINOR =
+  /^(available|held)(_after)?$|^(minimum|maximum|daily|monthly|since_settlement|minimum_amount|above_minor)$/
+
+/** The currency that a message names, itself or in its amount; empty for other messages. */
+function currencyOf(message: Message): string {
+  const { currency, amount } = message as { currency?: unknown; amount?: { currency?: unknown } }
+  return String([currency, amount?.currency].find((one) => typeof one === 'string') ?? '')
+}
+
 /** The value of one field of a message, as people read it. */
 export function Value({
   field,
   message,
+  currency = currencyOf(message),
 }: {
   readonly field: DescField
   readonly message: Message
+  readonly currency?: string
 }): ReactNode {
   const value = fieldValue(message, field)
   if (value === undefined || value === '') return null
@@ -80,13 +92,16 @@ export function Value({
       word.replaceAll('_', ' ')
     )
   }
-  if (field.fieldKind === 'message') return <MessageValue field={field} value={value as Message} />
+  if (field.fieldKind === 'message')
+    return <MessageValue field={field} value={value as Message} currency={currency} />
   if (field.fieldKind === 'list' && field.listKind === 'message')
     return (value as readonly Message[]).map((item, index) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: the items of a message have no other identity
       <Facts key={index} desc={field.message} message={item} />
     ))
   if (value instanceof Uint8Array) return value.length > 0 && <BytesValue bytes={value} />
+  if (typeof value === 'bigint' && IS_MINOR.test(field.name) && currency !== '')
+    return <span className="amount">{amountText(value, currency, MAJOR)}</span>
   const text = valueText(field, value, MAJOR)
   if (field.fieldKind !== 'scalar') return <Text>{text}</Text>
   const kind = kindOfField(field.name)
@@ -97,13 +112,15 @@ export function Value({
 function MessageValue({
   field,
   value,
+  currency,
 }: {
+  readonly currency: string
   readonly field: DescField & { readonly fieldKind: 'message' }
   readonly value: Message
 }): ReactNode {
   if (value.$typeName === TIMESTAMP) return <Time>{value as Timestamp}</Time>
   if (value.$typeName === MONEY) return <Amount>{value as Money}</Amount>
-  return <Facts desc={field.message} message={value} />
+  return <Facts desc={field.message} message={value} currency={currencyOf(value) || currency} />
 }
 
 /** Bytes as text, such as the beginning of a response. */
@@ -135,7 +152,9 @@ export function Facts({
   desc,
   message,
   without = [],
+  currency = currencyOf(message),
 }: {
+  readonly currency?: string
   readonly desc: DescMessage
   readonly message: Message
   readonly without?: readonly string[]
@@ -147,7 +166,7 @@ export function Facts({
         <div key={field.name} className={isNested(field) ? 'nested' : ''}>
           <dt>{labelOf(field.name)}</dt>
           <dd>
-            <Value field={field} message={message} />
+            <Value field={field} message={message} currency={currency} />
           </dd>
         </div>
       ))}

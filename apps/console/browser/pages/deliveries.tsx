@@ -1,0 +1,89 @@
+import type { ReactNode } from 'react'
+import { type Delivery, DeliverySchema, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
+import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import {
+  type Destination,
+  DestinationSchema,
+  DestinationState,
+} from '#gen/multihub/notifier/v1/destination_pb.ts'
+import { callRpc } from '../call/call-rpc.ts'
+import { ListPage } from '../lists/list-page.tsx'
+import type { ListSpec } from '../lists/list-spec.ts'
+
+const deliveries: ListSpec<Delivery> = {
+  path: '/deliveries',
+  title: 'Deliveries',
+  question: 'Which callbacks were sent where, and which did not arrive.',
+  desc: DeliverySchema,
+  list: DeliveryService.method.listDeliveries,
+  items: 'deliveries',
+  id: 'deliveryId',
+  columns: ['delivery_id', 'event', 'status', 'trouble', 'merchant_id', 'payment_id', 'url', 'create_time'],
+  filters: {
+    status: 'status',
+    trouble: 'trouble',
+    merchant: 'merchant_id',
+    env: 'environment',
+    event: 'event',
+    payment: 'payment_id',
+    endpoint: 'endpoint_id',
+    destination: 'destination_key',
+    created: 'created_from',
+  },
+  get: { method: DeliveryService.method.getDelivery, field: 'delivery' },
+  acts: [
+    {
+      name: 'Send again',
+      rights: ['support'],
+      isOffered: ({ status }) => status !== DeliveryStatus.PENDING,
+      effects: ({ event, url }) => [
+        `The callback ${event} is sent to ${url} again, with the same body and id.`,
+        'A receiver that has it already gets it twice.',
+      ],
+      async run({ deliveryId }, { reason }) {
+        await callRpc(DeliveryService.method.replayDelivery, { deliveryId }, { reason })
+        return undefined
+      },
+    },
+  ],
+  empty:
+    'No callback was sent yet. Merchants get callbacks at their endpoints and at the addresses of payments.',
+}
+
+/** The list of callbacks. */
+export function DeliveriesPage(): ReactNode {
+  return <ListPage spec={deliveries} />
+}
+
+const destinations: ListSpec<Destination> = {
+  path: '/destinations',
+  title: 'Destinations',
+  question: 'Which receivers of callbacks fail, what waits for them, and when they are tried next.',
+  desc: DestinationSchema,
+  list: DeliveryService.method.listDestinations,
+  items: 'destinations',
+  id: 'destinationKey',
+  columns: ['origin', 'state', 'merchant_id', 'failures', 'waiting_count', 'last_failure', 'next_probe_time'],
+  filters: { state: 'state' },
+  acts: [
+    {
+      name: 'Probe now',
+      rights: ['support'],
+      isOffered: ({ state }) => state !== DestinationState.CLOSED,
+      effects: ({ origin, waitingCount }) => [
+        `The oldest of ${waitingCount} waiting callbacks is sent to ${origin} now.`,
+        'When it arrives, the others follow.',
+      ],
+      async run({ destinationKey }, { reason }) {
+        await callRpc(DeliveryService.method.probeDestination, { destinationKey }, { reason })
+        return undefined
+      },
+    },
+  ],
+  empty: 'Every receiver takes its callbacks.',
+}
+
+/** The list of receivers of callbacks. */
+export function DestinationsPage(): ReactNode {
+  return <ListPage spec={destinations} />
+}

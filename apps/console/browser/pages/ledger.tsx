@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react'
+import { type LedgerEntry, LedgerEntrySchema } from '#gen/multihub/balances/v1/balance_pb.ts'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { ListPage } from '../lists/list-page.tsx'
+import type { ListSpec } from '../lists/list-spec.ts'
+
+const entries: ListSpec<LedgerEntry> = {
+  path: '/balances',
+  title: 'Balances',
+  question: 'What moved on the accounts of a merchant, and what was there after it, the newest first.',
+  desc: LedgerEntrySchema,
+  list: BalanceService.method.listEntries,
+  items: 'entries',
+  id: 'entryId',
+  columns: [
+    'entry_id',
+    'create_time',
+    'kind',
+    'amount',
+    'available_after',
+    'held_after',
+    'payment_id',
+    'reason',
+  ],
+  filters: {
+    merchant: 'merchant_id',
+    env: 'environment',
+    currency: 'currency',
+    kind: 'kind',
+    payment: 'payment_id',
+    created: 'created_from',
+  },
+  fixed: { newestFirst: true },
+  needs: ['merchant', 'env'],
+  empty: 'Nothing has moved.',
+}
+
+/** The ledger of a merchant. */
+export function BalancesPage(): ReactNode {
+  return <ListPage spec={entries} />
+}
