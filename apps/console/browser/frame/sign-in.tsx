@@ -49,8 +49,8 @@ export function SignIn({ has_oidc }: { readonly has_oidc: boolean }): ReactNode 
       )}
       {error !== undefined && <ProblemNote error={error} />}
       <p className="quiet">
-        A token begins with <code>mhp_</code>. An administrator creates it. <code>npm start</code> prints
-        where the token of the demonstration is.
+        A token begins with <code>mhp_</code>. An administrator creates it. The token of the demonstration is{' '}
+        <code>operator.token</code> in <code>.local/demo.json</code>.
       </p>
     </main>
   )
