@@ -270,6 +270,27 @@ test('an act whose answer is lost is done once, however often it is sent', async
   expect([lost, (await alpha.available()) - before]).toEqual([2, 750])
 })
 
+test('what identifies a person is shown after a reason, until the page is left, and audited once', async () => {
+  const { page, errors } = await signIn()
+  await visit(page, `/payments/${h_id}`, /Deposit/)
+  const person = page.getByText('customer@example.com')
+  await page.getByText('****.com').waitFor()
+  await page.getByRole('button', { name: 'Reveal' }).click()
+  await page.getByLabel(/Reason/).fill('the customer asked — "wo?"')
+  await page.getByRole('dialog').getByRole('button', { name: 'Reveal' }).click()
+  await page.getByRole('button', { name: 'Close' }).click()
+  await person.waitFor()
+  await visit(page, '/payments', 'Payments')
+  await visit(page, `/payments/${h_id}`, /Deposit/)
+  await page.getByText('****.com').waitFor()
+  expect(await person.count()).toBe(0)
+  const { entries } = await operator('multihub.backoffice.v1.AuditService/ListAuditEntries', {
+    rpc: 'multihub.backoffice.v1.TimelineService/GetTimeline',
+  })
+  expect(entries.map(({ reason }: { reason: string }) => reason)).toEqual(['the customer asked — "wo?"'])
+  expect(errors).toEqual([])
+})
+
 // O13.3
 test('a page of another release loads itself again until its files are there', async () => {
   if ('skip' in browser) return
