@@ -1,6 +1,6 @@
 import type { DeclareCommand } from './commands/command.ts'
 
-/** A command that is no noun with verbs. Its code is loaded only when it is used. */
+/** A command that is not a noun with verbs. Its code is loaded only when it is used. */
 interface CommandEntry {
   readonly name: string
   readonly about: string

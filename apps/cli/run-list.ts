@@ -8,7 +8,7 @@ import type { CommonFlags } from './request/common-flags.ts'
 import { requestOf } from './request/flags.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
-/** The flags of a list besides those of its fields. */
+/** The flags of a list that are not fields of its request. */
 interface ListFlags {
   readonly limit?: string
   readonly watch?: boolean
@@ -39,7 +39,7 @@ const LIMIT_DEFAULT = 100
 const PAGE_MAX = 1_000
 const WATCH_MS = 2_000
 
-/** Among this many rows a thing is looked for that no RPC shows alone. */
+/** A resource that no RPC reads alone is looked for in this many rows of its list. */
 const FIND_MAX = 10_000
 
 /** Prints a list: as a table for people, JSON, JSON lines or CSV; with `--watch` again and again. */

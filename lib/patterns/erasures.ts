@@ -53,7 +53,10 @@ function subjectOf({ kind, merchant_id, id }: ErasedSubject): string {
 
 /** Where a process writes down what it erases. */
 export interface ErasureLog {
-  /** Resolves when the line is durable in the file, or given to the log. Call it before the erasure, so that no erasure is missing; repetitions do no harm. */
+  /**
+   * Resolves when the line is durable in the file, or given to the log. Call it before the erasure, so that no erasure is missing;
+   * repetitions do no harm.
+   */
   append(erased: ErasedSubject): Promise<void>
 }
 

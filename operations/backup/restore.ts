@@ -103,10 +103,10 @@ async function loadBlobs(blobs: Blobs, frames: AsyncGenerator<Buffer>): Promise<
 }
 
 /**
- * `node main.ts restore --erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY`: fills the empty databases of a stopped system
- * from a backup, and forgets again whoever was erased since (O11): `none` says that nobody was. Nothing is written before every
- * file of the backup was checked, and can be decrypted. No process starts on payments that lack what the ledger
- * knows of them, except with `--incomplete`. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
+ * `node main.ts restore --erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY`: fills the empty databases of a
+ * stopped system from a backup, and forgets again whoever was erased since (O11): `none` says that nobody was. Nothing is written
+ * before every file of the backup was checked, and can be decrypted. No process starts on payments that lack what the ledger knows of
+ * them, except with `--incomplete`. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
  */
 export const restore: Command = async (words, variables, output) => {
   const { printLine, printProgress } = output

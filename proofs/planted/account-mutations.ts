@@ -1,6 +1,9 @@
 import type { Mutation } from './mutation.ts'
 
-/** Faults in what is proved when a provider account is another one than before, or has lost what it had (P4), and in what is sent to a disabled one (P20). */
+/**
+ * Faults in what is proved when a provider account is another one than before, or has lost what it had (P4), and in what is sent to a
+ * disabled one (P20).
+ */
 export const ACCOUNT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'an account that has moved counts as the same',

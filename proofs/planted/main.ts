@@ -10,11 +10,11 @@ import { TEST_MUTATIONS } from './test-mutations.ts'
  * `npm run simulate:planted -- [--only TEXT] [--from TEXT] [--part N/M] [--minutes M] [--budget 30m] [--record] [--tests]`: plants each
  * fault of the table in a copy of the project and simulates until it is found. First the seed of its row in
  * proofs/RESULTS.md, then for those that it no longer shows up to 2,000 seeds from 1: each at most `--minutes` (10), all
- * together at most `--budget`. `--only` chooses the faults whose name contains the text (several may be given), `--part` every M-th of them, so that
- * several runs share the table. Each fault prints its row; `--record` also writes it into the table. In the end the faults
- * that the present simulation did not find are listed, and those for which no time was left. A run that is stopped (SIGINT,
- * SIGTERM) leaves nothing behind and goes on with `--from`, which names the first fault to plant. `--tests` plants the faults that tests must find,
- * and runs these instead.
+ * together at most `--budget`. `--only` chooses the faults whose name contains the text (several may be given), `--part` every M-th
+ * of them, so that several runs share the table. Each fault prints its row; `--record` also writes it into the table. In the end the
+ * faults that the present simulation did not find are listed, and those for which no time was left. A run that is stopped (SIGINT,
+ * SIGTERM) leaves nothing behind and goes on with `--from`, which names the first fault to plant. `--tests` plants the faults that
+ * tests must find, and runs these instead.
  */
 const { values } = parseArgs({
   options: {

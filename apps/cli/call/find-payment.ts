@@ -10,19 +10,22 @@ import { cleanText } from '#lib/contract/clean-text.ts'
 import { CommandError } from '../terminal.ts'
 import type { Connection } from './connection.ts'
 
-/** More things than this with one identifier are not looked at. */
+/** The most references that are read for one identifier. */
 const FOUND_MAX = 25
 
-/** A request is looked for among those of this time around it. */
+/** A request is looked for from this time before to this time after it. */
 const AROUND_MS = 2_000
 
-/** The form of a payment_id; other things have it too. */
+/** The form of a payment_id; ids of other resources have it too. */
 const PAYMENT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** The code of the error table for a payment that does not exist. */
 const NO_PAYMENT = 6010
 
-/** Calls with the payment that an identifier names. Only what is no payment_id is searched for. Throws as `findPayment` does. */
+/**
+ * Calls with the payment that an identifier names. A search runs only when no payment has this payment_id. Throws as `findPayment`
+ * does.
+ */
 export async function byAnyId<T>(
   connection: Connection,
   text: string,
@@ -72,7 +75,7 @@ async function search(connection: Connection, text: string): Promise<readonly Re
   return answer.references
 }
 
-/** The payments among what was found; without any, those of what was found, each once. */
+/** The payments among the references; if there are none, the payments that the references belong to, each once. */
 async function paymentsIn(
   connection: Connection,
   references: readonly Reference[],
@@ -123,7 +126,7 @@ async function paymentsOfRequest(
 
 type ReadOwner = (connection: Connection, id: string) => Promise<string | undefined>
 
-/** Where the payment of each kind of thing stands. The code of a service is loaded when a thing of it was found. */
+/** How the payment of each kind of resource is read. The code of a service is loaded when one of its resources was found. */
 const OWNERS: Readonly<Record<string, ReadOwner>> = {
   refund: async (connection, id) => {
     const { RefundService } = await import('#gen/multihub/support/v1/refund_service_pb.ts')
@@ -166,7 +169,7 @@ function notOfPayment(text: string, reference: Reference | undefined): CommandEr
   const see = { merchant: 'merchants show', application: 'credentials show' }[kind]
   return new CommandError(
     1,
-    `${cleanText(text)} is no payment and belongs to none: ${kind.replaceAll('_', ' ')}, ${cleanText(title)}${
+    `${cleanText(text)} is not a payment and does not belong to one: ${kind.replaceAll('_', ' ')}, ${cleanText(title)}${
       see === undefined ? '' : `\nmultihub ${see} ${id}`
     }`,
   )

@@ -17,9 +17,9 @@ export function profilesPath({ variables }: Pick<Terminal, 'variables'>): string
 }
 
 /**
- * Finds the back office and the token: flags first, and what they leave out in ONE other place, so that no token goes to an address that it
- * is not meant for: the profile that a flag names, else `MULTIHUB_URL` and `MULTIHUB_TOKEN`, else a profile, else `demo.json` of a local
- * run in this folder. Throws `CommandError` 2 without any.
+ * Finds the back office and the token: flags first, and what they leave out in ONE other place, so that no token goes to an address
+ * that it is not meant for: the profile that a flag names, else `MULTIHUB_URL` and `MULTIHUB_TOKEN`, else a profile, else `demo.json`
+ * of a local run in this folder. Throws `CommandError` 2 without any.
  */
 export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
   const { MULTIHUB_URL, MULTIHUB_TOKEN } = terminal.variables

@@ -10,7 +10,7 @@ export const RELEASE_HEADER = 'multihub-release'
 /** The refusals that mean that there is no server, or none that can work now. */
 const UNREACHABLE: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Unknown])
 
-/** What was called where. */
+/** The address and the request of a call. */
 export interface CallContext {
   readonly url: string
   readonly input: DescMessage
@@ -26,9 +26,9 @@ export function toCommandError(error: ConnectError, called: CallContext): Comman
   const details = detailsOf(detail?.detailsJson)
   const request_id = error.metadata.get('x-request-id')
   const hints = [hintOf(error, details, called.input), ...releaseHints(error, release)]
-  const said = [error.rawMessage, ...detailTexts(details)].filter((part) => part !== '').join(': ')
+  const sentence = [error.rawMessage, ...detailTexts(details)].filter((part) => part !== '').join(': ')
   const text = [
-    request_id === null ? said : `${said} (request ${request_id})`,
+    request_id === null ? sentence : `${sentence} (request ${request_id})`,
     ...hints.filter((hint) => hint !== ''),
   ].join('\n')
   if (UNREACHABLE.has(error.code))

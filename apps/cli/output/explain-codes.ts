@@ -10,6 +10,6 @@ export function explainCodes(output: Output, codes: Iterable<number>): void {
       output.write(
         `${code} ${ERROR_TABLE[code].message}\n  for the merchant: ${ERROR_ADVICE[code].replaceAll('`', '')}\n`,
       )
-    else output.write(`${code} is no code of the error table of this release\n`)
+    else output.write(`${code} is not in the error table of this release\n`)
   }
 }

@@ -3,10 +3,10 @@ import { amountText, fieldValue, type ValueForm, valueText } from '#lib/contract
 import { CommandError, type Output } from '../terminal.ts'
 import { layOut } from './table.ts'
 
-/** The columns of an output that is no terminal, such as a file: nothing is left out. */
+/** The columns of an output that is not a terminal, such as a file: no column is left out. */
 const ENDLESS = 100_000
 
-/** Prints the rows of a list as a table. `columns` are those of the noun. */
+/** Prints the rows of a list as a table. `columns` are the columns of the noun. */
 export function printTable(
   output: Output,
   row: DescMessage,

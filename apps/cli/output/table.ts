@@ -1,4 +1,4 @@
-/** A table of text: heads, rows, and what stands right. */
+/** A table of text: heads, rows, and the columns that are right-aligned. */
 export interface Table {
   readonly heads: readonly string[]
   readonly rows: readonly (readonly string[])[]

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** The flags that every command has which calls the back office. Their names are none of fields, but that of `--url`. */
+/** The flags of every command that calls the back office. No field of a request has one of these names, except `url`. */
 export interface CommonFlags {
   readonly url?: string
   readonly token?: string

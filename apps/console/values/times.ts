@@ -49,7 +49,10 @@ export function wordsOf(time: Timestamp, zone: Zone): TimeWords {
   }
 }
 
-/** The start and the end of the day that the words `today`, `yesterday`, `7d` or `2026-11-28` name, in milliseconds; `undefined` for others. */
+/**
+ * The start and the end of the day that the words `today`, `yesterday`, `7d` or `2026-11-28` name, in milliseconds; `undefined` for
+ * others.
+ */
 export function spanOf(words: string, now_ms: number): { from_ms: number; to_ms?: number } | undefined {
   const start = new Date(now_ms)
   start.setHours(0, 0, 0, 0)

@@ -28,7 +28,17 @@ import { findMovedMoney } from './moved-money.ts'
 import type { Approvals } from './store/approvals.ts'
 import { checkDecider } from './use-cases/decide-approval.ts'
 
-/** Proposals of one call without an operation id that are looked through. */
+/*
+ * The statuses of an approval:
+ *
+ *     call --guard--> pending --Approve--> approved --owner answered--> executed
+ *                        |                    ^  |
+ *                        |                    +--+ no answer: again after 5 s
+ *                        +--Reject--> rejected
+ *                        +--24 h----> expired
+ */
+
+/** The most proposals of one call without an operation id. */
 const ROUNDS_MAX = 1_000
 const SWEEP_MS = 5_000
 
@@ -43,7 +53,7 @@ const DECISIONS: readonly string[] = [
   'multihub.backoffice.v1.ApprovalService/Reject',
 ]
 
-/** What the second person needs. `show` is a request as people may see it. */
+/** Dependencies of the second person. `show` returns a request as people may see it. */
 export interface SecondPersonDeps {
   readonly approvals: Approvals
   readonly getPrincipal: (principal_id: string) => Promise<Principal | undefined>
@@ -52,9 +62,10 @@ export interface SecondPersonDeps {
 }
 
 /**
- * Holds back calls that one person may not make alone (O5). `guard` stands before the owner: it throws 8801 with the id and status of
- * the approval, and PERMISSION_DENIED for a decision of somebody who may not be the second person. `execute` calls the owner for an approved call under its own operation id, so that the owner acts once however often
- * it is called; a call whose answer was lost is repeated every 5 s, in any process.
+ * Holds back calls that one person may not make alone (O5). `guard` runs before the call of the owner. It throws 8801 with the id and
+ * status of the approval, and PERMISSION_DENIED for a decision of a principal that may not be the second person. `execute` calls the
+ * owner under the operation id of the approved call, so that the owner acts once. Each process repeats it every 5 s while the answer
+ * is unknown.
  */
 export function startSecondPerson(deps: SecondPersonDeps) {
   const { approvals, callOwner, show } = deps
@@ -98,7 +109,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       if (!Buffer.from(present.request).equals(request)) throw new PublicError(1013)
       const status = statusAt(present, now())
       if (status !== 'approved' && status !== 'executed') throw waits(present)
-      // What was approved is executed however late, and once.
+      // An approved call is executed once, also after its approval would have expired.
       await execute(present)
       return send()
     }
@@ -181,7 +192,7 @@ export async function findApproval(
   throw new PublicError(8801, { details: { reason: `it was proposed ${ROUNDS_MAX} times` } })
 }
 
-/** What a call would move that needs a second person; `undefined` for one that does not. */
+/** The money that a call would move, if the call needs a second person; otherwise `undefined`. */
 async function findHeldBack(deps: SecondPersonDeps, call: OperatorCall): Promise<MovedMoney | undefined> {
   const name = nameOfRpc(call.rpc.method)
   const policies = await deps.approvals.listPolicies()
@@ -210,8 +221,8 @@ async function extendsPower(
 }
 
 /**
- * Refuses a token of another principal with `money` or `admin` while a policy exists: whoever gets it could approve what he
- * proposed himself. Only the first token of a principal that a second person approved is issued so. Throws 8801.
+ * Refuses a token of another principal with `money` or `admin` while a policy exists: the caller could use it to
+ * approve its own proposals. The first token of a principal that a second person approved is issued. Throws 8801.
  */
 async function checkRotation(
   { approvals, getPrincipal }: SecondPersonDeps,

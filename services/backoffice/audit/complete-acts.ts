@@ -6,6 +6,20 @@ import type { AppendRecord } from './append-records.ts'
 import type { IntentRecord } from './domain/audit-record.ts'
 import type { AuditLog } from './store/audit-log.ts'
 
+/*
+ * The outcomes of an act:
+ *
+ *     intent --its process writes the outcome--> done, refused, unknown
+ *       |
+ *       | none, or unknown: 60 s after the deadline, ask the owner for the audit_id
+ *       +-- the owner has it --> done
+ *       +-- it has not --------> unknown
+ *                                  |
+ *                                  | 10 min after the deadline, ask once more
+ *                                  +-- the owner has it --> done
+ *                                  +-- it has not --------> unknown (permanently)
+ */
+
 /** How long after its deadline an act without an outcome is completed (O4): its process may still write the outcome. */
 export const COMPLETE_AFTER_MS = 60_000
 
@@ -46,21 +60,19 @@ interface CompleteDeps {
   readonly now_ms: () => number
 }
 
-/** An act whose outcome nobody knows. */
+/** An act without a known outcome. */
 interface OpenAct {
   readonly intent: IntentRecord
   readonly seq: bigint
-  /** Whether the audit trail says that nobody knows the outcome, such as after a time-out of the owner. */
+  /** Whether the audit trail has the outcome `unknown`, such as after a time-out of the owner. */
   readonly is_unknown: boolean
   /** Whether the owner did not have it when it was asked. */
   readonly was_asked: boolean
 }
 
 /**
- * Completes the acts whose process was lost before it wrote an outcome, and those whose process wrote that it does not know: as done
- * when the owner has the act, else as unknown. The owner is asked twice: an act that it did not have becomes done when it has it by
- * the second time. Every process follows the whole audit trail; that a record is unique keeps them from completing an act twice.
- * `sweep` does it once; it is repeated every 10 s.
+ * Completes the acts whose process ended before it wrote an outcome, and those whose process wrote `unknown`. Every process follows
+ * the whole audit trail. Records are unique, so an act is completed once. `sweep` runs once; it is repeated every 10 s.
  */
 export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) {
   const open = new Map<string, OpenAct>()

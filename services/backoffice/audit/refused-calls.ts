@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000
 /** Writes one entry for this number of refused calls. Never rejects. */
 type WriteRefusal = (rpc: OperatorRpc, principal: Principal, error: unknown, calls: number) => Promise<void>
 
-/** The refused calls of one principal. The last one that got no entry stands for all of them. */
+/** The refused calls of one principal. One entry with the last of them and their number is written for all that had none. */
 interface Refusals {
   entries: number
   filled_ms: number

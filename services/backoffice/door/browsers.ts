@@ -13,7 +13,7 @@ import type { ActOfSignIn } from './operator-call.ts'
 import { createSessionPaths } from './session-paths.ts'
 import { createSignInPaths } from './sign-in-paths.ts'
 
-/** What stands around a sign-in: its entry in the audit trail, and the second person for new powers (O5). */
+/** What a sign-in needs besides the provider: its entry in the audit trail, and the second person for new powers (O5). */
 interface SignInRules {
   readonly actOfSignIn: ActOfSignIn
   readonly held_back: {

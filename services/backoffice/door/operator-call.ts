@@ -10,23 +10,23 @@ export interface OperatorCall {
   readonly rpc: OperatorRpc
   readonly principal: Principal
   readonly request: Message
-  /** Why, in the words of the principal (O4). */
+  /** The reason that the principal gave (O4). */
   readonly reason: string | undefined
 }
 
 /**
  * Carries out a call that changes something or reveals personal data. `run` calls the owner, with metadata that the owner may
- * keep. This is the place of the audit trail and of the second person.
+ * keep. The audit trail and the second person are implementations of it.
  */
 export type Act = (
   call: OperatorCall,
   run: (metadata: Readonly<Record<string, string>>) => Promise<Message>,
 ) => Promise<Message>
 
-/** Stands before the owner: answers with `send`, or throws where the call needs a second person first (O5). */
+/** Runs before the call of the owner: returns the result of `send`, or throws if the call needs a second person first (O5). */
 export type SecondPerson = (call: OperatorCall, send: () => Promise<Message>) => Promise<Message>
 
-/** Takes note of a call that was refused for a missing right, before its message was read. Never rejects. */
+/** Records a call that was refused for a missing right, before its message was read. Never rejects. */
 export type RefusedCall = (rpc: OperatorRpc, principal: Principal, error: unknown) => Promise<void>
 
 /** How a session begins: with what, for whom, and from where. */

@@ -14,7 +14,7 @@ const TOKEN_MAX = 4_096
 
 /**
  * Binds the page tokens of one list to the principal and the filters of the call: a token of another caller, list or filter is
- * refused with INVALID_ARGUMENT (O19). The tokens of the owners are inside, sealed. `undefined` for a call that is no list.
+ * refused with INVALID_ARGUMENT (O19). The tokens of the owners are inside, sealed. `undefined` for an RPC that is not a list.
  */
 export function createPageTokens(method: ServedMethod, keyring: Keyring) {
   const is_list = method.input.fields.some(({ name }) => name === 'page_token')

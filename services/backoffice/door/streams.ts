@@ -12,7 +12,20 @@ import { RpcStatusError, toCallerError } from '#lib/rpc/errors.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, type OperatorRpc } from '../domain/operator-rpcs.ts'
 
-/** A stream that was opened: its first message, and the question for the next one. */
+/*
+ * The messages of a stream:
+ *
+ *     client                 back office                        owner
+ *       | open(cursor) -------> | take slots, read first page -----> |
+ *       | <------------ first   |                                    |
+ *       |                       | every 400 ms: poll(cursor) ------> |
+ *       | <----- news, cursor   | <----------------- page or nothing |
+ *       | <-- empty after 15 s  | every 500 ms: check the token      |
+ *       | gone, 15 min, drain,  |                                    |
+ *       |  or no right -------> | free the slots                     |
+ */
+
+/** A stream that was opened: its first message, and the read of the next one. */
 export interface OpenedStream {
   readonly first: Message
   /** Asks the owner for what is new; `undefined` when nothing is. */
@@ -44,7 +57,7 @@ interface StreamDeps {
 /** Whose stream it is, and how to find out whether its token still counts. */
 export interface StreamCaller {
   readonly principal_id: string
-  /** The merchant of the principal; all principals of a merchant share its places. */
+  /** The merchant of the principal; all principals of a merchant share its stream slots. */
   readonly merchant_id?: string | undefined
   /** Throws the refusal of a caller that may not call the RPC any more. */
   readonly checkAgain: () => Promise<void>
@@ -64,35 +77,35 @@ const MERCHANT_STREAMS_MAX = 40
 export type Streams = ReturnType<typeof createStreams>
 
 /**
- * Creates the streams of the door (O20). No role streams to another one: a stream asks the owner of its news again and again, from
- * its cursor on. The next question waits until the client has taken the last message, so that a slow one needs no memory.
+ * Creates the streams of the door (O20). A client that reads slowly uses no memory: the next `poll` waits until it has read the last
+ * message. The owner does not stream; it answers pages.
  */
 export function createStreams({ openers, draining, log }: StreamDeps) {
   const count = createKeyedCount()
 
-  /** Takes a place for a stream. Throws RESOURCE_EXHAUSTED. */
-  function beginStream({ principal_id, merchant_id }: StreamCaller): () => void {
+  /** Takes a slot for a stream in each limit, and returns what frees them. Throws RESOURCE_EXHAUSTED. */
+  function takeSlot({ principal_id, merchant_id }: StreamCaller): () => void {
     const taken: (() => void)[] = []
-    const places: readonly (readonly [string, number])[] = [
+    const limits: readonly (readonly [string, number])[] = [
       ['all', STREAMS_MAX],
       [`principal ${principal_id}`, PRINCIPAL_STREAMS_MAX],
       ...(merchant_id === undefined ? [] : [[`merchant ${merchant_id}`, MERCHANT_STREAMS_MAX] as const]),
     ]
-    const leaveTaken = once(() => {
-      for (const leave of taken) leave()
+    const freeSlots = once(() => {
+      for (const free of taken) free()
     })
-    for (const [name, max] of places) {
-      const leave = count.begin(name, max)
-      if (leave === undefined) {
-        leaveTaken()
+    for (const [name, max] of limits) {
+      const free = count.begin(name, max)
+      if (free === undefined) {
+        freeSlots()
         throw new RpcStatusError(
           Code.ResourceExhausted,
           `a principal has at most ${PRINCIPAL_STREAMS_MAX} streams, a merchant ${MERCHANT_STREAMS_MAX}, and a process ${STREAMS_MAX}`,
         )
       }
-      taken.push(leave)
+      taken.push(free)
     }
-    return leaveTaken
+    return freeSlots
   }
 
   return {
@@ -108,10 +121,10 @@ export function createStreams({ openers, draining, log }: StreamDeps) {
       const opener = openers.get(rpc.method)
       if (opener === undefined) throw new TypeError(`${nameOfRpc(rpc.method)} has no stream`)
       if (draining.aborted) throw new RpcStatusError(Code.Unavailable, 'this process is about to stop')
-      const leave = beginStream(caller)
+      const freeSlot = takeSlot(caller)
       try {
         const opened = await opener(request)
-        const watch = watchCaller(caller.checkAgain, draining, leave)
+        const watch = watchCaller(caller.checkAgain, draining, freeSlot)
         return {
           first: opened.first,
           messages(gone) {
@@ -120,7 +133,7 @@ export function createStreams({ openers, draining, log }: StreamDeps) {
           },
         }
       } catch (error) {
-        leave()
+        freeSlot()
         throw error
       }
     },
@@ -136,7 +149,11 @@ interface StreamWatch {
   end(): void
 }
 
-function watchCaller(checkAgain: () => Promise<void>, draining: AbortSignal, leave: () => void): StreamWatch {
+function watchCaller(
+  checkAgain: () => Promise<void>,
+  draining: AbortSignal,
+  freeSlot: () => void,
+): StreamWatch {
   const controller = new AbortController()
   let refusal: unknown
   const end = (): void => controller.abort()
@@ -153,7 +170,7 @@ function watchCaller(checkAgain: () => Promise<void>, draining: AbortSignal, lea
     lifetime.cancel()
     checks.cancel()
     draining.removeEventListener('abort', end)
-    leave()
+    freeSlot()
   })
   onAbort(draining, end)
   return { ended: controller.signal, refusal: () => refusal, end }

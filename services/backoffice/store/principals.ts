@@ -55,7 +55,7 @@ export async function openPrincipals(store: Store) {
         },
         request,
       ),
-    /** Adds a principal, or returns the one with this id. `payload_hash` is that of the stored one. */
+    /** Adds a principal, or returns the one with this id. Returns the `payload_hash` of the stored one. */
     async insertOrGet(principal: Principal, payload_hash: string) {
       const document = documentOf(principal, payload_hash)
       return insertOrGet<PrincipalDocument>(collection, keyOfPrincipal(principal), document)

@@ -110,7 +110,8 @@ const FULL_PART = 0.9
 
 /**
  * Creates the limit of a process. Each origin of a `webhook_url` is a destination, so a merchant can have any number of
- * them, such as a subdomain per payment. The fair share is counted for one merchant more than there are, so that a new merchant finds room.
+ * them, such as a subdomain per payment. The fair share is counted for one merchant more than there are, so that a new merchant finds
+ * room.
  */
 export function createLeaseLimit(owned_max = OWNED_MAX) {
   const counts = new Map<string, number>()

@@ -24,7 +24,8 @@ const BATCHES_MAX = 10
 /**
  * Makes the function that queues the waiting deliveries of a destination again when what they wait for has come: a secret
  * (N7), or the closing of the breaker that cost them their tries (N5). While the breaker waits for a probe and nothing
- * else is due, one of them becomes the probe; if the operator asked for it and none of them waits, the next try that is due later. After a crash in between the next call continues with the others.
+ * else is due, one of them becomes the probe; if the operator asked for it and none of them waits, the next try that is due later.
+ * After a crash in between the next call continues with the others.
  */
 export function createRequeueWaiting({ deliveries, hasSecret, storeNow, onQueued }: RequeueWaitingDeps) {
   async function queue(owned: OwnedDestination, waiting: Delivery, requeue: Requeue): Promise<void> {

@@ -40,7 +40,10 @@ export type NotifierStore = Awaited<ReturnType<typeof openNotifierStore>>
 /** The collection of events. */
 export type Events = Collection<StoredEvent>
 
-/** The declaration of the events. The store deletes each event at its `kept_until`. `by_created` is for `checkEvents`, `by_resource` for erasures. */
+/**
+ * The declaration of the events. The store deletes each event at its `kept_until`. `by_created` is for `checkEvents`, `by_resource` for
+ * erasures.
+ */
 export const EVENTS: CollectionSpec = {
   name: 'events',
   partition: ['merchant_id', 'event_key'],

@@ -15,8 +15,8 @@ export interface ErasePersonDeps {
 const PAGE = 100
 
 /**
- * Destroys the bodies of the events of a payment, ticket, refund or chargeback, and what the receivers of their callbacks answered (O11). The deliveries come
- * first, so that none begins a try without a body. A repetition erases what is left.
+ * Destroys the bodies of the events of a payment, ticket, refund or chargeback, and what the receivers of their callbacks answered
+ * (O11). The deliveries come first, so that none begins a try without a body. A repetition erases what is left.
  */
 export async function erasePerson(
   { deliveries, events, storeNow }: ErasePersonDeps,

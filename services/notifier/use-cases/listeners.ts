@@ -48,23 +48,23 @@ export type Listeners = ReturnType<typeof createListeners>
 const APPEND_TRIES_MAX = 1_000
 
 /**
- * Creates the listeners. The deliveries of one are numbered without gaps by a unique key: who finds a number taken reads the end
- * again. So a reader that has read up to a number has missed nothing before it.
+ * Creates the listeners. The deliveries of one are numbered without gaps by a unique key: a writer that finds a number taken
+ * reads the last number again. So a reader that has read up to a number has missed nothing before it.
  */
 export function createListeners(deps: ListenersDeps) {
   const { listeners, listener_deliveries, keyring } = deps
-  const inTurn = createTurns()
+  const runInOrder = createQueues()
   const secretOf = (listener: Listener): Secret =>
     keyring.unseal(listener.sealed_secret, ownerOfListenerSecret(listener))
 
   return {
     /** The listener of the merchant of an event, if there is one; only test environments have them. */
-    async heardBy({ merchant_id, environment }: Pick<StoredEvent, 'merchant_id' | 'environment'>) {
+    async findListener({ merchant_id, environment }: Pick<StoredEvent, 'merchant_id' | 'environment'>) {
       return environment === 'test' ? listeners.get({ merchant_id }) : undefined
     },
     /** Keeps a stored event for a listener, once. Returns the id of its delivery. */
     append: (listener: Listener, event: StoredEvent): Promise<string> =>
-      inTurn(listener.listener_id, () => append(deps, listener, event)),
+      runInOrder(listener.listener_id, () => append(deps, listener, event)),
     /** Begins or keeps the listener of a merchant. From then on no event of its test environment is missed. */
     async open(merchant_id: string): Promise<{ readonly secret: Secret; readonly cursor: string }> {
       const listener = await connect(deps, merchant_id)
@@ -90,8 +90,8 @@ export function createListeners(deps: ListenersDeps) {
   }
 }
 
-/** Runs the work for each key one after the other, so that the writes of this process do not race each other. */
-function createTurns() {
+/** Creates one queue per key, which runs its work in order, so that the writes of this process do not race each other. */
+function createQueues() {
   const last = new Map<string, Promise<unknown>>()
   return <T>(key: string, work: () => Promise<T>): Promise<T> => {
     const mine = (last.get(key) ?? Promise.resolve()).then(work, work)

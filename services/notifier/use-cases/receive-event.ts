@@ -35,7 +35,7 @@ export interface ReceiveEventDeps extends Pick<RegistryCache, 'endpointsReadAfte
   /** Opens the resources of events. */
   readonly person: PersonSealer
   readonly pipeline: Pick<Pipeline, 'queueDelivery'>
-  readonly listeners: Pick<Listeners, 'heardBy' | 'append'>
+  readonly listeners: Pick<Listeners, 'findListener' | 'append'>
   /** How long events and their deliveries are stored for the operator. */
   readonly retention_ms: number
   /** The present time by the clock of the store. */
@@ -95,7 +95,7 @@ export async function receiveEventByCall(deps: ReceiveEventDeps, event: Merchant
 
 /** The listener of the merchant's test environment, which gets every event whatever the destinations are (O20). */
 function findListener({ listeners }: ReceiveEventDeps, event: EventHead) {
-  return listeners.heardBy({ merchant_id: event.merchantId, environment: environmentOfEvent(event) })
+  return listeners.findListener({ merchant_id: event.merchantId, environment: environmentOfEvent(event) })
 }
 
 /** The payment's own `webhook_url` if it has one, else the enabled endpoints that list the event (N1). */

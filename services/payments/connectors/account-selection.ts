@@ -34,8 +34,8 @@ export function createAccountSelection(
     },
     /**
      * The accounts that a new payment may try: from the first one whose breaker lets it pass, without those whose breaker is
-     * open, or that are draining or disabled. Empty when there is none: the payment is refused with 7002 (E9). Call it once per payment, because it may make
-     * the payment the probe of a half-open breaker, and `giveBack` when the payment is refused.
+     * open, or that are draining or disabled. Empty when there is none: the payment is refused with 7002 (E9). Call it once per
+     * payment, because it may make the payment the probe of a half-open breaker, and `giveBack` when the payment is refused.
      */
     chooseAccounts(account_ids: readonly string[], environment: Environment): ChosenAccounts {
       const chosen: string[] = []

@@ -31,8 +31,9 @@ const REPORT_AFTER_MS = 24 * 3_600_000
 /**
  * Ends a payment at its expiry (P8). What the provider calls paid or canceled ends so; everything else is `declined`
  * with 6011. A provider that does not respond is asked again for a minute, and so is another one that has called it
- * paid or pending. A disabled account is asked until it answers, and after 24 hours the operator learns of it. A payment whose provider has named two ids stays open for the operator (P4). One that has ended meanwhile
- * keeps its status, and what contradicts it is an anomaly (P7). Pure.
+ * paid or pending. A disabled account is asked until it answers, and after 24 hours the operator learns of it. A payment whose
+ * provider has named two ids stays open for the operator (P4). One that has ended meanwhile keeps its status, and what contradicts it
+ * is an anomaly (P7). Pure.
  */
 export function applyExpiry(payment: Payment, update: ExpiryUpdate): Payment {
   const { result, attempt_number, at, ask_again_at, is_disabled } = update

@@ -30,9 +30,9 @@ export type ErasePersonRequest = { readonly merchant_id: string } & (
 const ERASED_MAX = 1_000
 
 /**
- * Destroys what identifies a person in payments, and by their effects in callbacks, tickets, refunds and chargebacks (O11). Throws 6010 for a payment
- * that the merchant does not have, and 8801, before anything is erased, while one of the payments is open. A repetition erases
- * what is left, which may be nothing.
+ * Destroys what identifies a person in payments, and by their effects in callbacks, tickets, refunds and chargebacks (O11). Throws
+ * 6010 for a payment that the merchant does not have, and 8801, before anything is erased, while one of the payments is open. A
+ * repetition erases what is left, which may be nothing.
  */
 export async function erasePerson(
   deps: ErasePersonDeps,

@@ -45,7 +45,7 @@ export async function findByPublicId(
   )
 }
 
-/** How a person names a payment: by its `payment_id` or `h_id`, or as its merchant does. */
+/** A payment in a request of the operator: its `payment_id` or `h_id`, or the merchant's `c_id` with merchant and environment. */
 export type PaymentName = string | PaymentKey
 
 /**

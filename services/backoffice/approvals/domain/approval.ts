@@ -1,10 +1,10 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Money } from '#lib/contract/money.ts'
 
-/** How long nobody may decide before an approval expires (O5). */
+/** A pending approval expires after this time (O5). */
 const EXPIRE_MS = 24 * 3_600_000
 
-/** Where an approval is. A pending one counts as expired from `expires_at` on. */
+/** The status of an approval. A pending one counts as expired from `expires_at` on. */
 export type ApprovalStatus = 'pending' | 'approved' | 'executed' | 'rejected' | 'expired'
 
 /** A call that needs a second person (O5). */
@@ -18,7 +18,7 @@ export interface Approval {
   readonly request: Uint8Array
   readonly shown_request: string
   readonly proposer_id: string
-  /** Set when a sign-in proposed it: the proposer is who would get the rights, and needs none to propose them. */
+  /** Set when a sign-in proposed it: the proposer is the person that would get the rights, and needs no right to propose them. */
   readonly by_sign_in?: true
   readonly reason?: string | undefined
   readonly created_at: Date
@@ -48,14 +48,15 @@ export const POLICY_RPCS: readonly string[] = [
   'multihub.payments.v1.PaymentService/ResolveAnomaly',
 ]
 
-/** What a call would move, as far as that is known. */
+/** The money that a call would move, as far as it is known. */
 export interface MovedMoney {
   readonly minor?: bigint | undefined
   readonly currency?: string | undefined
 }
 
 /**
- * Whether a call needs a second person. An amount counts without its sign. What is not known is not below any limit: without an amount each policy of its currency applies, without a currency each policy of the RPC.
+ * Whether a call needs a second person. An amount counts without its sign. Without an amount, each policy of the currency applies;
+ * without a currency, each policy of the RPC.
  */
 export function needsSecondPerson(
   policies: readonly ApprovalPolicy[],

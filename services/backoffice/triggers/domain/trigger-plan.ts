@@ -9,7 +9,7 @@ type RefundStatus = EnumName<typeof REFUND_STATUSES>
 
 /** One thing that leads to an event. Each step can be repeated, and then does nothing twice. */
 export type Step =
-  /** A deposit, which must end so before the next step. */
+  /** A deposit, which must have this outcome before the next step. */
   | { readonly do: 'pay'; readonly outcome: Outcome }
   /** A refund of the whole deposit or of half of it. */
   | { readonly do: 'request_refund'; readonly part: 'all' | 'half' }
@@ -41,7 +41,7 @@ const decided = (decision: 'reject' | 'cancel', status: RefundStatus): Steps => 
 
 const moved = (to: TicketStatus): Steps => [TICKET, { do: 'move_ticket', to }]
 
-/** The steps to each event by the status that it tells of. The first status is that of a request without one. */
+/** The steps to each event, by the status that the event reports. A request without a status takes the first one. */
 const PLANS: { readonly [E in EventName]: Readonly<Record<string, Steps>> } = {
   'payment.created': { created: [pay('any')] },
   'payment.completed': { success: [pay('paid')] },
@@ -86,12 +86,12 @@ const PLANS: { readonly [E in EventName]: Readonly<Record<string, Steps>> } = {
 /** Every event that can be triggered. */
 export const TRIGGERED_EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]
 
-/** The statuses that an event can tell of. */
+/** The statuses that an event can report. */
 export function statusesOf(event: EventName): readonly string[] {
   return Object.keys(PLANS[event])
 }
 
-/** The steps to an event. Throws 9000 for an unknown event, and for a status of which it does not tell. */
+/** The steps to an event. Throws 9000 for an unknown event, and for a status that it does not report. */
 export function planOf(name: string, status: string): Steps {
   const event = TRIGGERED_EVENTS.find((one) => one === name)
   if (event === undefined) throw fieldError(9000, 'event', `one of ${TRIGGERED_EVENTS.join(', ')}`)

@@ -21,7 +21,12 @@ import { amountInTitle } from '#lib/patterns/references.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { planOf } from '../domain/trigger-plan.ts'
-import { type Made, type Trigger, type TriggerOwners, triggerEvent } from '../use-cases/trigger-event.ts'
+import {
+  type CreatedResources,
+  type Trigger,
+  type TriggerOwners,
+  triggerEvent,
+} from '../use-cases/trigger-event.ts'
 
 /** The longest wait of one call, and what remains of its deadline for the answer. */
 const WAIT_MAX_MS = 30_000
@@ -82,12 +87,12 @@ function triggerOf(request: TriggerEventRequest): Trigger {
 type ReferenceInit = MessageInitShape<typeof ReferenceSchema>
 
 /** What was made, as a search shows it. */
-function referencesOf({ payment, refund, chargeback, ticket }: Made): ReferenceInit[] {
+function referencesOf({ payment, refund, chargeback, ticket }: CreatedResources): ReferenceInit[] {
   const references: ReferenceInit[] = []
   const add = (
     kind: string,
     id: string,
-    { merchantId, createTime }: Pick<NonNullable<Made['payment']>, 'merchantId' | 'createTime'>,
+    { merchantId, createTime }: Pick<NonNullable<CreatedResources['payment']>, 'merchantId' | 'createTime'>,
     title: string,
   ): void => {
     references.push({
@@ -98,7 +103,7 @@ function referencesOf({ payment, refund, chargeback, ticket }: Made): ReferenceI
       ...(createTime && { time: createTime }),
     })
   }
-  const amountOf = ({ amount }: Pick<NonNullable<Made['payment']>, 'amount'>): string =>
+  const amountOf = ({ amount }: Pick<NonNullable<CreatedResources['payment']>, 'amount'>): string =>
     amount === undefined ? '' : amountInTitle(amount)
   if (payment) {
     const status = PAYMENT_STATUSES.required(payment.status, 'status')

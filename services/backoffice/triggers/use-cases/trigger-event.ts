@@ -39,19 +39,19 @@ export interface TriggerOwners {
 export interface Trigger extends Sender {
   readonly steps: readonly Step[]
   readonly c_id: string
-  /** What only this call is marked with: it follows from its operation id, its event and its status. */
+  /** A text that marks the resources of this call only: it is derived from its operation id, its event and its status. */
   readonly mark: string
   readonly minor: bigint | undefined
-  /** Empty for that of the route. */
+  /** Empty for the currency of the route. */
   readonly currency: string
-  /** 0 for a route of choice. */
+  /** 0 for any route of the credential. */
   readonly service_id: string
   /** When it must stop waiting, on the monotonic clock. */
   readonly until_ms: number
 }
 
-/** What a trigger has made so far. */
-export interface Made {
+/** The resources that a trigger has created so far. */
+export interface CreatedResources {
   payment?: Payment
   refund?: Refund
   chargeback?: Chargeback
@@ -64,14 +64,14 @@ const CHARGEBACK_DAYS = 7n
 
 /**
  * Makes an event happen, step by step (O20). Every step looks first at what an earlier call has made under the same keys, so that a
- * repetition, also after a crash, makes nothing twice. `pending` is true where the time was over before the event.
+ * repetition, also after a crash, makes nothing twice. `pending` is true when the time ran out before the event.
  */
 export async function triggerEvent(
   owners: TriggerOwners,
   trigger: Trigger,
-): Promise<{ readonly made: Made; readonly pending: boolean }> {
+): Promise<{ readonly made: CreatedResources; readonly pending: boolean }> {
   const credential = await findApplication(owners, trigger)
-  const made: Made = {}
+  const made: CreatedResources = {}
   const context = { owners, trigger, credential, made }
   for (const step of trigger.steps) if (!(await take(context, step))) return { made, pending: true }
   return { made, pending: false }
@@ -81,7 +81,7 @@ interface Context {
   readonly owners: TriggerOwners
   readonly trigger: Trigger
   readonly credential: Credential
-  readonly made: Made
+  readonly made: CreatedResources
 }
 
 /** The application, which must be of the merchant and of the test environment. */
@@ -144,7 +144,7 @@ async function until({ trigger: { until_ms } }: Context, isDone: () => Promise<b
   }
 }
 
-/** The status that a deposit must have, by what must become of it. */
+/** The status in which a deposit must end, by outcome. */
 const ENDS: Readonly<Record<Exclude<Outcome, 'any'>, PaymentStatus>> = {
   paid: PaymentStatus.SUCCESS,
   paid_refund_fails: PaymentStatus.SUCCESS,
