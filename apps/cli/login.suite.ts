@@ -31,7 +31,7 @@ export function loginSuite(cli: () => TestCli): void {
       const logout = ['logout', '--profile', 'work']
       expect(await run(logout, { variables: variables() })).toMatchObject({
         code: 0,
-        err: expect.stringContaining('revoke'),
+        err: expect.stringContaining('principals rotate'),
       })
       expect(stored()).toEqual({})
       expect((await run(logout, { variables: variables() })).code).toBe(1)
