@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { startTestCli, type TestCli } from './cli.fixture.ts'
 import { loginSuite } from './login.suite.ts'
+import { overviewSuite } from './overview.suite.ts'
 import { packageSuite } from './package.suite.ts'
 import { timelineSuite } from './timeline.suite.ts'
 
@@ -199,6 +200,14 @@ test('what destroys something asks first', async () => {
   const id = await newMerchant()
   const erase = await run(['merchants', 'erase-person', id, '--email', 'a@example.com'])
   expect(erase).toMatchObject({ code: 2, err: expect.stringContaining('--yes') })
+  for (const words of [
+    ['tickets', 'delete', 'none'],
+    ['principals', 'revoke', 'none'],
+    ['merchants', 'update', id, '--status', 'closed'],
+  ])
+    expect(await run(words)).toMatchObject({ code: 2, err: expect.stringContaining('--yes') })
+  expect((await run(['merchants', 'update', id, '--status', 'suspended'])).code).toBe(0)
+  expect((await run(['merchants', 'update', id, '--status', 'closed', '--yes'])).code).toBe(0)
 })
 
 test('an empty list says so, and a secret is in the answer of its creation only', async () => {
@@ -269,6 +278,7 @@ test('only the code in use is loaded', async () => {
   expect(servicesIn(await loadedBy('routes', 'list', '--help'))).toEqual(['route_service'])
 })
 
+overviewSuite(() => cli)
 timelineSuite(() => cli)
 loginSuite(() => cli)
 packageSuite(() => cli)

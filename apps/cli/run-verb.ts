@@ -1,6 +1,7 @@
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
 import { type Connection, connect } from './call/connection.ts'
 import { findAccount } from './call/profile.ts'
+import { sayingHowToRepeat } from './call/repeating.ts'
 import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printResource, resourceOf } from './output/print.ts'
 import type { CommonFlags } from './request/common-flags.ts'
@@ -24,7 +25,8 @@ export async function runVerb(
   const method = methodOf(service, is_many ? verb.many : verb)
   if (!is_many) demandId(verb, id, flags)
   const request = is_many ? manyRequestOf(method, verb, flags) : requestOf(method, verb, id, flags)
-  if (verb.confirms !== undefined && !flags['yes']) await confirm(verb.confirms, terminal)
+  const destroyed = destroyedBy(verb, request)
+  if (destroyed !== undefined && !flags['yes']) await confirm(destroyed, terminal)
   const account = findAccount(accountFlags(method, flags), terminal)
   const connection = connect(account, hasReasonField(method) ? undefined : flags.reason)
   const call = { connection, service, method, verb, flags, terminal }
@@ -32,7 +34,9 @@ export async function runVerb(
   if (isRowOfList(verb)) return findRow(call, verb.finds, id ?? '', request)
   const answer = await (is_many
     ? runMany(call, verb.many, request)
-    : callOf(verb, connection, service, method, request, id))
+    : sayingHowToRepeat(method.input, request, terminal, () =>
+        callOf(verb, connection, service, method, request, id),
+      ))
   const [desc, resource] = resourceOf(method.output, answer)
   if (flags.json) terminal.stdout.write(`${jsonOf(desc, resource, 2)}\n`)
   else if (flags.jsonl) terminal.stdout.write(`${jsonOf(desc, resource)}\n`)
@@ -48,6 +52,12 @@ function accountFlags({ input }: DescMethodUnary, { url, ...others }: Flags): Co
 
 function isRowOfList(verb: Verb): verb is Verb & { readonly finds: string } {
   return verb.finds !== undefined && verb.finds !== 'payment'
+}
+
+/** What the command destroys; nothing when it does so only with another value of a field. */
+function destroyedBy({ confirms }: Verb, request: Message): string | undefined {
+  if (confirms === undefined || typeof confirms === 'string') return confirms
+  return Reflect.get(request, confirms.field) === confirms.value ? confirms.what : undefined
 }
 
 async function callOf(

@@ -20,17 +20,26 @@ import type { DeclareCommand } from './command.ts'
 /** Numbers above this are exact no more (O18). */
 const COUNT_MAX = 1_000
 
-/** What waits, and the command that lists it. */
-const ITEMS = [
-  ['pendingRefunds', 'refunds to approve', 'refunds list --statuses pending'],
-  ['chargebacksByDeadline', 'chargebacks with a deadline', 'chargebacks list'],
-  ['unresolvedTickets', 'tickets without an end', 'tickets list'],
-  ['openAnomalies', 'anomalies to decide', 'anomalies list --open-only true'],
+/** What waits for a person or a machine, and the commands that list it. */
+const PERSON_ITEMS = [
+  ['pendingRefunds', 'refunds to approve', 'refunds list --status pending --oldest-first'],
+  ['chargebacksByDeadline', 'chargebacks with a deadline', 'chargebacks list --by-deadline'],
+  ['unresolvedTickets', 'tickets without an end', 'tickets list --by-deadline'],
+  ['openAnomalies', 'anomalies to decide', 'anomalies list --open-only'],
   ['pendingApprovals', 'calls for a second person', 'approvals list --status pending'],
-  ['stuckEffects', 'stuck effects', 'stuck list'],
-  ['deadDeliveries', 'dead callbacks', 'deliveries list --statuses dead'],
-  ['heldDeliveries', 'callbacks that wait for a receiver', 'deliveries list'],
-  ['openBreakers', 'open circuit breakers', 'accounts list'],
+] as const
+const MACHINE_ITEMS = [
+  [
+    'stuckEffects',
+    'stuck effects',
+    'stuck list',
+    'stuck list-support --documents tickets',
+    'stuck list-support --documents refunds',
+    'stuck list-support --documents chargebacks',
+  ],
+  ['deadDeliveries', 'dead callbacks', 'deliveries list --trouble dead'],
+  ['heldDeliveries', 'callbacks that wait for a receiver', 'deliveries list --trouble held'],
+  ['openBreakers', 'open circuit breakers', 'accounts list', 'destinations list --state open'],
 ] as const
 
 /** `multihub overview`: what waits for a person or a machine, and how payments go. */
@@ -53,14 +62,24 @@ export const declare: DeclareCommand = (command, terminal) => {
 function printOverview(output: Output, overview: GetOverviewResponse): void {
   const { ledger, unavailable, computedTime, paymentsLastHour, paymentsLastDay } = overview
   const now_ms = computedTime === undefined ? 0 : timestampDate(computedTime).getTime()
-  const rows = ITEMS.flatMap(([field, what, list]) => {
+  const rowsOf = ([field, what, ...lists]: (typeof PERSON_ITEMS | typeof MACHINE_ITEMS)[number]) => {
     const items: OpenItems | undefined = overview[field]
     if (items === undefined) return []
+    const [first = '', ...others] = items.count === 0 ? [] : lists.map((list) => `multihub ${list}`)
     return [
-      [countText(items.count), what, ageText(items, now_ms), items.count === 0 ? '' : `multihub ${list}`],
+      [countText(items.count), what, ageText(items, now_ms), first],
+      ...others.map((list) => ['', '', '', list]),
     ]
-  })
-  const table = { heads: ['WAITING', '', 'SINCE', 'LIST'], rows, right: new Set([0]) }
+  }
+  const table = {
+    heads: ['', 'WAITS FOR A PERSON', 'SINCE', 'LIST'],
+    rows: [
+      ...PERSON_ITEMS.flatMap(rowsOf),
+      ['', 'WAITS FOR A MACHINE', '', ''],
+      ...MACHINE_ITEMS.flatMap(rowsOf),
+    ],
+    right: new Set([0]),
+  }
   for (const line of layOut(table, output.columns ?? 120).lines) output.write(`${line}\n`)
   for (const [title, counts] of [
     ['last hour', paymentsLastHour],

@@ -21,6 +21,7 @@ import type { EventName } from '#lib/contract/events.ts'
 import { type Connection, connect } from '../call/connection.ts'
 import { ownMerchant } from '../call/own-merchant.ts'
 import { findAccount } from '../call/profile.ts'
+import { sayingHowToRepeat } from '../call/repeating.ts'
 import { jsonOf } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { addFieldFlags, requestOf } from '../request/flags.ts'
@@ -107,9 +108,11 @@ async function trigger(event: string | undefined, flags: TriggerFlags, terminal:
     merchant,
     application,
   })
-  const made = await untilHappened(connection, request, terminal)
   const { stdout } = terminal
-  const { output } = CallbackService.method.triggerEvent
+  const { input, output } = CallbackService.method.triggerEvent
+  const made = await sayingHowToRepeat(input, request, terminal, () =>
+    untilHappened(connection, request, terminal),
+  )
   if (flags.json || flags.jsonl) stdout.write(`${jsonOf(output, made, flags.json ? 2 : undefined)}\n`)
   else await show(connection, made, flags, terminal)
   if (made.pending)

@@ -1,3 +1,4 @@
+import { MerchantStatus } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import type { Noun } from './noun.ts'
 
 /** `multihub merchants`. */
@@ -17,6 +18,11 @@ export const noun: Noun = {
       about: 'change, suspend or close a merchant',
       rpc: 'updateMerchant',
       id: 'merchant_id',
+      confirms: {
+        what: 'every request of a closed merchant is refused',
+        field: 'status',
+        value: MerchantStatus.CLOSED,
+      },
     },
     {
       name: 'erase-person',

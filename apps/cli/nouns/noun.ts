@@ -19,8 +19,8 @@ export interface Verb {
    * any of its identifiers names.
    */
   readonly finds?: string
-  /** What it destroys: it needs `--yes` or the answer of a person. */
-  readonly confirms?: string
+  /** What it destroys, always or with one value of a field: it needs `--yes` or the answer of a person. */
+  readonly confirms?: string | Confirms
   /**
    * The columns of a list, the most important first: paths of fields, such as `payment.amount`. `available:money` is in the currency of
    * its message, `rpc:short` without its package.
@@ -38,6 +38,13 @@ export interface Verb {
   readonly many?: Many
   /** Without an ID it does the same for every row that a list of its service selects; `--dry-run` or `--yes` is needed then. */
   readonly each?: Each
+}
+
+/** What is destroyed when a field of the request, such as `status`, has this value. */
+interface Confirms {
+  readonly what: string
+  readonly field: string
+  readonly value: unknown
 }
 
 /** The RPC that does many at once: its request has a filter, whose fields are flags, and `dry_run`. `progress` shows how far it is. */

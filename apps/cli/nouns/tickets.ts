@@ -37,6 +37,7 @@ export const noun: Noun = {
       about: 'delete a ticket with its comments; its files stay',
       rpc: 'deleteTicket',
       id: 'ticket_id',
+      confirms: 'the ticket and its comments are destroyed',
     },
   ],
 }
