@@ -1,7 +1,6 @@
 import { create, type DescService, type Message } from '@bufbuild/protobuf'
+import { Code, ConnectError } from '@connectrpc/connect'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
-import { sha256Hex } from '#lib/base/crypto/hash.ts'
-import { uuidv7 } from '#lib/base/ids.ts'
 import { sleep } from '#lib/base/time.ts'
 import { amountText } from '#lib/contract/shown-values.ts'
 import { connect } from './call/connection.ts'
@@ -9,7 +8,7 @@ import { type CursorFile, openCursorFile } from './call/cursor-file.ts'
 import { findAccount } from './call/profile.ts'
 import type { Verb } from './nouns/noun.ts'
 import { rowsField } from './output/print.ts'
-import { hasReasonField, requestOf } from './request/flags.ts'
+import { demandFilter, hasReasonField, requestOf } from './request/flags.ts'
 import { type Flags, methodOf, pagesOf, type VerbCall } from './run-list.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
@@ -19,7 +18,14 @@ const POLL_MS = 500
 /** After this many things a line says how far the command is, where it cannot be written over. */
 const LINE_EVERY = 100
 
-/** Where a command without an ID remembers itself until it has ended, so that the same command after a kill goes on. */
+/** After these refusals each further one would be the same. */
+const HOPELESS: ReadonlySet<Code> = new Set([
+  Code.Unauthenticated,
+  Code.PermissionDenied,
+  Code.ResourceExhausted,
+])
+
+/** Where a command without an ID remembers the work that it has begun, until that has ended. */
 function unfinished(service: DescService, verb: Verb, flags: Flags, terminal: Terminal): CursorFile {
   const { url } = findAccount(flags, terminal)
   const { dryRun, yes, json, jsonl, minor, token, profile, url: _url, ...content } = flags
@@ -41,8 +47,8 @@ function createProgress({ stderr }: Terminal) {
 }
 
 /**
- * Starts the RPC that does many at once, and follows it to its end. A command that was killed meanwhile finds the work that it has begun.
- * Returns the last answer.
+ * Starts the RPC that does many at once, and follows it to its end. A command that was killed meanwhile finds the work that it has
+ * begun; work that has ended by then is done, and new work begins. Returns the last answer.
  */
 export async function runMany(
   { connection, service, method, verb, flags, terminal }: VerbCall,
@@ -53,10 +59,12 @@ export async function runMany(
   const progress = methodOf(service, { rpc: many.progress })
   const read = (replayId: string) => connection.call(service, progress, create(progress.input, { replayId }))
   const begun = flags['dryRun'] ? '' : file.read()
-  let answer = await (begun === '' ? connection.call(service, method, request) : read(begun))
+  let answer = begun === '' ? undefined : await read(begun).catch(nothingFor(Code.NotFound))
+  if (answer === undefined || workOf(answer)?.endTime !== undefined)
+    answer = await connection.call(service, method, request)
   const shown = createProgress(terminal)
   for (let reads = 0; ; reads += 1) {
-    const work = Reflect.get(answer, 'replay') as Work | undefined
+    const work = workOf(answer)
     if (work === undefined) return answer
     if (work.endTime !== undefined) break
     if (!flags['dryRun']) file.write(work.replayId)
@@ -76,9 +84,24 @@ interface Work {
   readonly endTime?: object
 }
 
+function workOf(answer: Message): Work | undefined {
+  return Reflect.get(answer, 'replay')
+}
+
+function codeOf(error: unknown): Code | undefined {
+  return error instanceof CommandError && error.cause instanceof ConnectError ? error.cause.code : undefined
+}
+
+/** Makes a refusal with this code nothing. */
+function nothingFor(code: Code) {
+  return (error: unknown): undefined => {
+    if (codeOf(error) !== code) throw error
+  }
+}
+
 /**
- * Does the same for each row of a list. Each act has an operation id that follows from the command and its row, so that a command that
- * was killed does nothing twice when it is given again. A refused row does not hold up the others.
+ * Does the same for each row of a list. What is done leaves the list, so a command that was killed is given again. A refused row does not
+ * hold up the others, unless all others would be refused alike.
  */
 export async function runEach(
   verb: Verb,
@@ -90,6 +113,7 @@ export async function runEach(
   if (each === undefined) throw new TypeError(`${verb.name} has no list`)
   const method = methodOf(service, verb)
   const list = methodOf(service, { rpc: each.list })
+  if (!flags['dryRun']) demandFilter(verb, list, flags)
   const connection = connect(findAccount(flags, terminal), hasReasonField(method) ? undefined : flags.reason)
   const selecting = { name: verb.name, about: '', rpc: each.list, fixed: each.fixed }
   const call = { connection, service, method: list, verb: selecting, flags, terminal }
@@ -104,28 +128,25 @@ export async function runEach(
     terminal.stdout.write(`${rows.length} ${what}${sums === '' ? '' : `: ${sums}`}; --yes does it\n`)
     return
   }
-  const file = unfinished(service, verb, flags, terminal)
-  const run_id = file.read() || uuidv7()
-  file.write(run_id)
   const shown = createProgress(terminal)
-  let refused = 0
-  for (const [done, row] of rows.entries()) {
-    shown.show(`${done} of ${rows.length}`, done % LINE_EVERY === 0)
+  let [done, refused] = [0, 0]
+  for (const row of rows) {
+    shown.show(`${done + refused} of ${rows.length}`, (done + refused) % LINE_EVERY === 0)
     const row_id = String(Reflect.get(row, camel(id)))
-    const operationId = sha256Hex(`${run_id}:${row_id}`).slice(0, 32)
     try {
-      await connection.call(service, method, requestOf(method, verb, row_id, { ...flags, operationId }))
+      await connection.call(service, method, requestOf(method, verb, row_id, flags))
+      done += 1
     } catch (error) {
       if (!(error instanceof CommandError) || error.exit_code !== 1) throw error
       refused += 1
       terminal.stderr.write(`\n${row_id}: ${error.message}\n`)
+      if (HOPELESS.has(codeOf(error) ?? Code.Unknown)) break
     }
   }
   shown.end()
-  file.clear()
-  terminal.stdout.write(
-    `${rows.length - refused} ${what} done${refused === 0 ? '' : `, ${refused} refused`}\n`,
-  )
+  const left = rows.length - done - refused
+  const others = `${refused === 0 ? '' : `, ${refused} refused`}${left === 0 ? '' : `, ${left} not tried`}`
+  terminal.stdout.write(`${done} ${what} done${others}\n`)
   if (refused > 0) throw new CommandError(1, 'not all were done')
 }
 

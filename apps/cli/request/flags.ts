@@ -16,6 +16,9 @@ import { flagAbout } from './flag-about.ts'
 /** Fields that no flag is made for: pages are followed by the command itself. */
 const HIDDEN: readonly string[] = ['page_token', 'page_size']
 
+/** Fields of a list that select nothing. */
+const NO_FILTERS: readonly string[] = [...HIDDEN, 'oldest_first', 'reveal']
+
 /** Flags of the command itself, which no field has as its second name. */
 const OWN_FLAGS: readonly string[] = ['profile', 'token', 'url', 'limit', 'watch', 'csv', 'yes']
 
@@ -121,18 +124,30 @@ export function addManyFlags(command: Command, method: DescMethodUnary, verb: Ve
 export function addEachFlags(command: Command, list: DescMethodUnary, { name, each }: Verb): void {
   addFieldFlags(command, list, { name, about: '', rpc: list.localName, fixed: each?.fixed ?? {} })
   addConsentFlags(command)
+  command.option('--all', 'without an ID and filters: of all merchants')
 }
 
 function addConsentFlags(command: Command): void {
   command
     .option('--dry-run', 'without an ID: only say how many there are')
-    .option('--yes', 'without an ID: do it for all that the filters select')
+    .option('--yes', 'without an ID: do it for what the filters select')
 }
 
 /** Refuses a command without an ID that neither asks for the numbers nor consents. */
 export function demandConsent({ name }: Verb, flags: Readonly<Record<string, unknown>>): void {
   if (flags['dryRun'] === undefined && flags['yes'] === undefined)
     throw new CommandError(2, `${name} needs an ID, or filters with --dry-run or --yes`)
+}
+
+/** Refuses a command for each row of a list that selects all rows, such as by a filter from an empty variable, without `--all`. */
+export function demandFilter(
+  { name }: Verb,
+  { input }: DescMethodUnary,
+  flags: Readonly<Record<string, string | boolean | undefined>>,
+): void {
+  const given = input.fields.filter((field) => textOf(flags, field.name, shortNameOf(input, field)))
+  if (flags['all'] || given.some(({ name }) => !NO_FILTERS.includes(name))) return
+  throw new CommandError(2, `${name} without an ID needs a filter, such as --merchant, or --all`)
 }
 
 /** Makes the request of a command without an ID. */

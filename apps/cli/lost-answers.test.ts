@@ -1,0 +1,145 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { AdjustRequestSchema } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import {
+  GetReplayResponseSchema,
+  ReplayDeliveriesResponseSchema,
+} from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { ListRefundsResponseSchema } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { type ScriptedDoor, startScriptedDoor } from './scripted-door.fixture.ts'
+
+let door: ScriptedDoor
+let home: string
+beforeAll(async () => {
+  door = await startScriptedDoor()
+})
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'multihub-lost-'))
+  door.calls.length = 0
+})
+afterEach(() => rmSync(home, { recursive: true }))
+afterAll(async () => door[Symbol.asyncDispose]())
+
+const ADJUST = ['balances', 'adjust', '--merchant', '1', '--environment', 'test', '--amount', '5 INR']
+const TRIGGER = ['trigger', 'payment.created', '--merchant', '1', '--application', '2', '--amount', '5 INR']
+const rpcs = (): readonly string[] => door.calls.map(({ rpc }) => rpc)
+
+test.each([
+  ['unavailable', 3],
+  ['internal', 1],
+] as const)('after %s the person learns the id of the act', async (code, exit_code) => {
+  door.answer = () => ({ code, message: 'gone' })
+  for (const words of [ADJUST, TRIGGER]) {
+    const ended = await door.run(home, ...words)
+    const [, id = ''] = /repeat it with --operation-id (\S+),/.exec(ended.err) ?? []
+    expect([ended.code, id]).toEqual([exit_code, expect.stringMatching(/^\S{20,}$/)])
+    const [, given] = /--operation-id (\S+),/.exec(
+      (await door.run(home, ...words, '--operation-id', id)).err,
+    ) ?? [undefined, undefined]
+    expect(given).toBe(id)
+  }
+  const sent = door.calls.filter(({ rpc }) => rpc === 'Adjust')
+  const ids = sent.map(({ request }) => fromBinary(AdjustRequestSchema, request).operationId)
+  expect(new Set(ids).size).toBe(1)
+})
+
+test('a clear refusal, and an act without an operation id, say nothing of it', async () => {
+  door.answer = () => ({ code: 'invalid_argument', message: 'no' })
+  expect((await door.run(home, ...ADJUST)).err).not.toContain('--operation-id')
+  door.answer = () => ({ code: 'unavailable', message: 'gone' })
+  expect((await door.run(home, 'refunds', 'approve', 'r1')).err).not.toContain('--operation-id')
+})
+
+test('Ctrl-C while an answer is awaited says the id of the act', async () => {
+  door.answer = () => 'never'
+  const env = { ...process.env, MULTIHUB_URL: door.url, MULTIHUB_TOKEN: 'mhp_a', HOME: home }
+  const child = spawn(process.execPath, [resolve('multihub'), ...ADJUST], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let err = ''
+  child.stderr.on('data', (chunk) => (err += chunk))
+  const closed = once(child, 'close')
+  await eventually(
+    async () => rpcs().length,
+    (count = 0) => count > 0,
+  )
+  child.kill('SIGINT')
+  expect(await closed).toEqual([130, null])
+  expect(err).toMatch(/repeat it with --operation-id \S{20,}, /)
+})
+
+const THREE_REFUNDS = toBinary(
+  ListRefundsResponseSchema,
+  create(ListRefundsResponseSchema, { refunds: ['r1', 'r2', 'r3'].map((refundId) => ({ refundId })) }),
+)
+
+test('many at once need a filter that selects something, or --all', async () => {
+  door.answer = (rpc) => (rpc === 'ListRefunds' ? THREE_REFUNDS : new Uint8Array())
+  for (const filter of [[], ['--merchant', ''], ['--reveal'], ['--statuses', '']])
+    expect(await door.run(home, 'refunds', 'approve', ...filter, '--yes')).toMatchObject({ code: 2 })
+  expect(rpcs()).toEqual([])
+  for (const filter of [['--merchant', '1'], ['--all']])
+    expect(await door.run(home, 'refunds', 'approve', ...filter, '--yes')).toMatchObject({
+      code: 0,
+      out: '3 refunds done\n',
+    })
+})
+
+test.each(['permission_denied', 'unauthenticated', 'resource_exhausted'])(
+  'many at once end at the first %s, and go on after other refusals',
+  async (code) => {
+    let refusals = 0
+    door.answer = (rpc) => {
+      if (rpc === 'ListRefunds') return THREE_REFUNDS
+      refusals += 1
+      return { code: refusals === 1 ? 'failed_precondition' : code, message: 'no' }
+    }
+    expect(await door.run(home, 'refunds', 'reject', '--merchant', '1', '--yes')).toMatchObject({
+      code: 1,
+      out: '0 refunds done, 2 refused, 1 not tried\n',
+    })
+    expect(rpcs()).toEqual(['ListRefunds', 'RejectRefund', 'RejectRefund'])
+  },
+)
+
+test('a replay that has not ended is gone on with, and one that has ended by now is begun anew', async () => {
+  const replay = (has_ended: boolean) => ({
+    replayId: 'p1',
+    ...(has_ended && { endTime: timestampFromMs(1) }),
+  })
+  const begun = (has_ended: boolean) =>
+    toBinary(
+      ReplayDeliveriesResponseSchema,
+      create(ReplayDeliveriesResponseSchema, { replay: replay(has_ended) }),
+    )
+  const read = (has_ended: boolean) =>
+    toBinary(GetReplayResponseSchema, create(GetReplayResponseSchema, { replay: replay(has_ended) }))
+  const words = ['deliveries', 'replay', '--merchant', '1', '--yes']
+  const begin = async () => {
+    door.answer = (rpc) => (rpc === 'GetReplay' ? { code: 'unavailable', message: 'gone' } : begun(false))
+    expect((await door.run(home, ...words)).code).toBe(3)
+    door.calls.length = 0
+  }
+  await begin()
+  let reads = 0
+  door.answer = () => {
+    reads += 1
+    return read(reads > 1)
+  }
+  expect((await door.run(home, ...words)).code).toBe(0)
+  expect(rpcs()).toEqual(['GetReplay', 'GetReplay'])
+  for (const answer of [read(true), { code: 'not_found', message: 'no' }]) {
+    await begin()
+    door.answer = (rpc) => (rpc === 'GetReplay' ? answer : begun(true))
+    expect((await door.run(home, ...words)).code).toBe(0)
+    expect(rpcs()).toEqual(['GetReplay', 'ReplayDeliveries'])
+  }
+})
