@@ -118,7 +118,9 @@ else {
       const signer = testKeys().audit
       const log = await openAuditLog(store, signer)
       const findAct = async () => ({ before: '{}', after: '{}' })
-      const audit = openAudit({ log, signer, now_ms: () => clock.now_ms() + ahead_ms, findAct })
+      const findProposal = async () => undefined
+      const now_ms = () => clock.now_ms() + ahead_ms
+      const audit = openAudit({ log, signer, now_ms, findAct, findProposal })
       return { store, audit }
     }
     let ahead_ms = 0

@@ -123,7 +123,7 @@ export const role: Role<'backoffice'> = {
     const now_ms = context.clock_guard.store_now_ms
     const callOwner = createCallOwner(context.clientOf)
     const findAct = createFindAct(context.clientOf)
-    const audit = openAudit({ log: audit_log, signer, now_ms, findAct })
+    const audit = openAudit({ log: audit_log, signer, now_ms, findAct, findProposal: approvals.findProposal })
     const findFirst = (id: string) => (id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined)
     const getPrincipal = async (id: string) => findFirst(id) ?? (await principals.get(id))
     const second_person = startSecondPerson({ approvals, getPrincipal, callOwner, show })

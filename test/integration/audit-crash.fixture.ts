@@ -40,5 +40,6 @@ export async function openAuditOf(
 ): Promise<Audit> {
   const store = await openStore({ database: 'backoffice', directory, timeout_ms: HANG_LIMIT_MS })
   const signer = testKeys().audit
-  return openAudit({ log: await openAuditLog(store, signer), signer, now_ms, findAct })
+  const findProposal = async () => undefined
+  return openAudit({ log: await openAuditLog(store, signer), signer, now_ms, findAct, findProposal })
 }

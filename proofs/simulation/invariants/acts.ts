@@ -29,6 +29,7 @@ export interface StoredApproval {
   readonly amount?: { readonly minor: bigint; readonly currency: string }
   readonly proposer_id: string
   readonly decider_id?: string
+  readonly act_ids?: readonly string[]
   readonly error_code?: number
   /** JSON of what it asks for. */
   readonly shown_request: string
@@ -99,14 +100,18 @@ export const auditIsWhole: Invariant = function* ({ databases }) {
     if (outcome === undefined) yield `the act ${intent.audit_id} of ${intent.rpc} has no outcome`
 }
 
-/** What owners have kept of acts was done. */
+/** What owners have kept of acts was done, and a stored proposal was proposed. */
 export const keptActsWereDone: Invariant = function* ({ databases, history }) {
+  const proposals = new Map(
+    approvalsOf(databases).flatMap(({ rpc, act_ids = [] }) => act_ids.map((id) => [id, rpc] as const)),
+  )
   for (const { intent, outcome } of actsOf(databases)) {
     const { audit_id, rpc } = intent
     // An owner keeps the last acts of a document only, so another process may not have found it.
     const is_missed = outcome === 'unknown' && history.forgotten_acts.has(audit_id)
-    if (history.acts.has(audit_id) && outcome !== 'done' && !is_missed)
-      yield `the act ${audit_id} of ${rpc} was done, and the audit trail says ${outcome}`
+    const expected = proposals.get(audit_id) === rpc ? 'pending_approval' : 'done'
+    if (history.acts.has(audit_id) && outcome !== expected && !is_missed)
+      yield `the act ${audit_id} of ${rpc} was ${expected}, and the audit trail says ${outcome}`
   }
 }
 

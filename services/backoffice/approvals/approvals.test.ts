@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { ActService } from '#gen/multihub/backoffice/v1/act_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
@@ -88,6 +89,12 @@ test('above a policy nothing changes until a second person approves, and then on
   expect(await availableOf(merchant)).toBe('1000')
   const operation_id = uuidv7()
   const id = await propose(merchant, 5_000n, operation_id)
+  const { body } = await door.call(admin.token, LIST_AUDIT, { pageSize: 1, merchantId: merchant })
+  // The proposal keeps its act, so that a process that is lost now leaves no unknown outcome (O4).
+  const { isDone } = await door.roles
+    .client(ActService, 'backoffice')
+    .findAct({ auditId: body.entries[0].auditId, rpc: ADJUST, request: '{}' })
+  expect(isDone).toBe(true)
   expect(await propose(merchant, 5_000n, operation_id)).toBe(id)
   expect(await propose(merchant, -5_000n)).not.toBe(id)
   expect(await availableOf(merchant)).toBe('1000')

@@ -66,7 +66,7 @@ test('the owner acts once for an approved call, and never for another, whatever 
         const request = create(AdjustRequestSchema, { merchantId: '1', operationId, amount })
         const process = open()
         const call = { rpc, principal: PROPOSER, request, reason: undefined }
-        const proposed = process.guard(call, () => callOwner(rpc.method, request))
+        const proposed = process.guard(call, () => callOwner(rpc.method, request), undefined)
         await expect(proposed).rejects.toMatchObject({ code: 8801, details: { status: 'pending' } })
         expect(acted.has(operationId)).toBe(false)
         const [{ approval_id } = { approval_id: '' }] = (

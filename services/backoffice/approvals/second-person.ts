@@ -1,4 +1,5 @@
 import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
+import { currentRequest, withRequest } from '#lib/base/context.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { every, now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
@@ -94,7 +95,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
     )
   }
 
-  const guard: SecondPerson = async (call, send) => {
+  const guard: SecondPerson = async (call, send, audit_id) => {
     const rpc = nameOfRpc(call.rpc.method)
     if (DECISIONS.includes(rpc)) {
       const approval = await approvals.get(idOf(call.request, 'approvalId'))
@@ -130,7 +131,9 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       },
       now(),
     )
-    throw waits(await approvals.insertOrGet(proposal))
+    // The stored proposal shows what came of the act, should this process be lost before it writes that (O4).
+    const act = audit_id === undefined ? {} : { act: { audit_id, is_over: false } }
+    throw waits(await withRequest({ ...currentRequest(), ...act }, () => approvals.insertOrGet(proposal)))
   }
 
   async function sweep(): Promise<void> {

@@ -8,7 +8,7 @@ import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { type Audit, openAudit } from './audit.ts'
-import type { FindAct } from './complete-acts.ts'
+import type { FindAct, FindProposal } from './complete-acts.ts'
 import type { AuditIntent } from './domain/audit-record.ts'
 import { type AuditLog, openAuditLog } from './store/audit-log.ts'
 import type { AuditEntry, AuditQuery } from './use-cases/list-entries.ts'
@@ -26,7 +26,10 @@ export interface AuditFixture extends AsyncDisposable {
 }
 
 /** Opens an audit trail on an embedded store in a new directory. Disposing of it deletes the directory. */
-export async function openAuditFixture(findAct: FindAct = async () => undefined): Promise<AuditFixture> {
+export async function openAuditFixture(
+  findAct: FindAct = async () => undefined,
+  findProposal: FindProposal = async () => undefined,
+): Promise<AuditFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-audit-'))
   const store = await openStore({ database: 'backoffice', directory, timeout_ms: HANG_LIMIT_MS })
   const opened: Audit[] = []
@@ -36,7 +39,8 @@ export async function openAuditFixture(findAct: FindAct = async () => undefined)
     wrap = (log: AuditLog) => log,
   } = {}) => {
     const log = wrap(await openAuditLog(store, signer))
-    const audit = openAudit({ log, signer, now_ms: () => clock.now_ms() + ahead_ms, findAct })
+    const now_ms = (): number => clock.now_ms() + ahead_ms
+    const audit = openAudit({ log, signer, now_ms, findAct, findProposal })
     opened.push(audit)
     return audit
   }

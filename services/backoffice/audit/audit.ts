@@ -3,7 +3,7 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { every } from '#lib/base/time.ts'
 import { log as processLog } from '#lib/telemetry/log.ts'
 import { createAppender } from './append-records.ts'
-import { type FindAct, startCompletion } from './complete-acts.ts'
+import { type FindAct, type FindProposal, startCompletion } from './complete-acts.ts'
 import {
   type AuditIntent,
   type AuditOutcome,
@@ -26,16 +26,17 @@ interface AuditDeps {
   readonly signer: Signer
   readonly now_ms: () => number
   readonly findAct: FindAct
+  readonly findProposal: FindProposal
 }
 
 /** The audit trail, as the door of the back office uses it. */
 export type Audit = ReturnType<typeof openAudit>
 
 /** Opens the audit trail of a process (O4). */
-export function openAudit({ log, signer, now_ms, findAct }: AuditDeps) {
+export function openAudit({ log, signer, now_ms, findAct, findProposal }: AuditDeps) {
   const heads = exportAuditHeads(signer)
   const append = createAppender({ log, signer, now_ms, onCommitted: heads.note })
-  const completion = startCompletion({ log, append, findAct, now_ms })
+  const completion = startCompletion({ log, append, findAct, findProposal, now_ms })
   const unwritten = new Map<string, OutcomeRecord>()
   let verifying: Promise<AuditVerification> | undefined
 

@@ -3,7 +3,7 @@ import type { KeptAct } from '#lib/store/kept-acts.ts'
 import { log as processLog } from '#lib/telemetry/log.ts'
 import { counter, gauge } from '#lib/telemetry/metrics.ts'
 import type { AppendRecord } from './append-records.ts'
-import type { IntentRecord } from './domain/audit-record.ts'
+import type { AuditOutcome, IntentRecord } from './domain/audit-record.ts'
 import type { AuditLog } from './store/audit-log.ts'
 
 /*
@@ -11,7 +11,8 @@ import type { AuditLog } from './store/audit-log.ts'
  *
  *     intent --its process writes the outcome--> done, refused, unknown
  *       |
- *       | none, or unknown: 60 s after the deadline, ask the owner for the audit_id
+ *       | none, or unknown: 60 s after the deadline, look for a proposal with the audit_id, then ask the owner for it
+ *       +-- a proposal is stored --> pending_approval
  *       +-- the owner has it --> done
  *       +-- it has not --------> unknown
  *                                  |
@@ -53,10 +54,14 @@ const overdue_acts = gauge(
   'Acts of the audit trail without an outcome that should have been completed and could not.',
 )
 
+/** The id of the approval that an act has proposed; `undefined` when it has proposed nothing (O5). */
+export type FindProposal = (act: Pick<IntentRecord, 'audit_id' | 'rpc'>) => Promise<string | undefined>
+
 interface CompleteDeps {
   readonly log: Pick<AuditLog, 'listFrom' | 'getCompleted' | 'setCompleted'>
   readonly append: AppendRecord
   readonly findAct: FindAct
+  readonly findProposal: FindProposal
   readonly now_ms: () => number
 }
 
@@ -74,7 +79,7 @@ interface OpenAct {
  * Completes the acts whose process ended before it wrote an outcome, and those whose process wrote `unknown`. Every process follows
  * the whole audit trail. Records are unique, so an act is completed once. `sweep` runs once; it is repeated every 10 s.
  */
-export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) {
+export function startCompletion({ log, append, findAct, findProposal, now_ms }: CompleteDeps) {
   const open = new Map<string, OpenAct>()
   let read_to: bigint | undefined
 
@@ -99,19 +104,27 @@ export function startCompletion({ log, append, findAct, now_ms }: CompleteDeps) 
     }
   }
 
+  /** What came of an act; `undefined` when nothing shows it. A proposal was not sent to its owner. */
+  async function findOutcome(intent: IntentRecord): Promise<AuditOutcome | undefined> {
+    const approval_id = await findProposal(intent)
+    if (approval_id !== undefined) return { outcome: 'pending_approval', approval_id }
+    const kept = await findAct(intent)
+    return kept && { outcome: 'done', ...kept }
+  }
+
   async function complete(act: OpenAct, is_last: boolean): Promise<void> {
     const { audit_id, rpc } = act.intent
-    const kept = await findAct(act.intent)
-    const outcome = kept === undefined ? 'unknown' : 'done'
-    if (kept !== undefined || !act.is_unknown) {
-      await append({ kind: 'completion', audit_id, outcome, ...kept })
+    const found = await findOutcome(act.intent)
+    const outcome = found?.outcome ?? 'unknown'
+    if (found !== undefined || !act.is_unknown) {
+      await append({ kind: 'completion', audit_id, outcome, ...found })
       completed_total.increment({ outcome })
       processLog.warn(
         { kind: rpc, event: outcome },
         'an act of the audit trail had no outcome and was completed',
       )
     }
-    if (kept !== undefined || is_last) open.delete(audit_id)
+    if (found !== undefined || is_last) open.delete(audit_id)
     else open.set(audit_id, { ...act, is_unknown: true, was_asked: true })
   }
 

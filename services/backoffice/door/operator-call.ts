@@ -23,8 +23,15 @@ export type Act = (
   run: (metadata: Readonly<Record<string, string>>) => Promise<Message>,
 ) => Promise<Message>
 
-/** Runs before the call of the owner: returns the result of `send`, or throws if the call needs a second person first (O5). */
-export type SecondPerson = (call: OperatorCall, send: () => Promise<Message>) => Promise<Message>
+/**
+ * Runs before the call of the owner: returns the result of `send`, or throws if the call needs a second person first (O5). A
+ * proposal is stored with the id of its act.
+ */
+export type SecondPerson = (
+  call: OperatorCall,
+  send: () => Promise<Message>,
+  audit_id: string | undefined,
+) => Promise<Message>
 
 /** Records a call that was refused for a missing right, before its message was read. Never rejects. */
 export type RefusedCall = (rpc: OperatorRpc, principal: Principal, error: unknown) => Promise<void>

@@ -11,6 +11,7 @@ import {
   stream_key,
 } from '#lib/rpc/server/dispatch.ts'
 import { isUnary } from '#lib/rpc/service.ts'
+import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
@@ -147,7 +148,7 @@ function createForwarder(
         })
       const send = isUnary(method) ? callUnary : () => openStream(rpc, request, context, streams)
       const answer = await (merchant_id === undefined
-        ? secondPerson(call, send)
+        ? secondPerson(call, send, metadata[AUDIT_HEADER])
         : withinMerchant({ rpc, request, merchant_id }, callOwner, send))
       sealToken?.(answer)
       return answer

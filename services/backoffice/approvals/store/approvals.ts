@@ -2,7 +2,7 @@ import { countOpen } from '#lib/patterns/open-items.ts'
 import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import { insertOrGet, update, upsert } from '#lib/patterns/update.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
-import type { Store } from '#lib/store/store.ts'
+import type { Collection, Store } from '#lib/store/store.ts'
 import type { Approval, ApprovalPolicy, ApprovalStatus } from '../domain/approval.ts'
 
 /** The stored approvals and policies. */
@@ -20,6 +20,11 @@ type ApprovalDocument = Approval & { readonly list: string }
 
 /** A policy; without an amount it was removed, and keeps who did it. */
 type PolicyDocument = ChangedPolicy & { readonly list: string }
+
+interface ProposingAct {
+  readonly audit_id: string
+  readonly rpc: string
+}
 
 type ChangedPolicy = Pick<ApprovalPolicy, 'rpc' | 'currency'> & { readonly above_minor?: bigint | undefined }
 
@@ -71,8 +76,8 @@ export async function openApprovals(store: Store) {
       })
     },
     /** The approval with this id. */
-    get: (approval_id: string): Promise<Approval | undefined> =>
-      approvals.get(keyOf(approval_id), { linearizable: true }),
+    get: (id: string): Promise<Approval | undefined> => approvals.get(keyOf(id), { linearizable: true }),
+    findProposal: (act: ProposingAct) => findProposal(approvals, act),
     /** Adds an approval, or returns the one with this id. */
     async insertOrGet(approval: Approval): Promise<Approval> {
       const document = { ...approval, list }
@@ -110,6 +115,15 @@ export async function openApprovals(store: Store) {
       return readPage({ ...common, index, range, token_scope }, request)
     },
   }
+}
+
+/** The id of the approval that an act of this RPC has proposed. Its document keeps the act (O4); a decision is an act of its own. */
+async function findProposal(
+  approvals: Pick<Collection<ApprovalDocument>, 'find'>,
+  { audit_id, rpc }: ProposingAct,
+): Promise<string | undefined> {
+  const changed = await approvals.find('by_act', { equals: [audit_id] }, { limit: 1, linearizable: true })
+  return changed.find((approval) => approval.rpc === rpc)?.approval_id
 }
 
 function isPolicy(policy: ChangedPolicy | undefined): policy is ApprovalPolicy & ChangedPolicy {

@@ -124,11 +124,13 @@ async function withOutcome(log: AuditLog, { batch, intent }: FoundIntent): Promi
   const { kind: _kind, ...fields } = intent
   const { audit_id } = fields
   const reported = await findOutcome(log, { kind: 'outcome', audit_id })
-  const completed = (outcome: 'done' | 'unknown') =>
+  const completed = (outcome: 'pending_approval' | 'done' | 'unknown') =>
     findOutcome(log, { kind: 'completion', audit_id, outcome })
   const is_known = reported !== undefined && reported.outcome !== 'unknown'
-  const done = is_known ? undefined : await completed('done')
-  const outcome = done ?? reported ?? (await completed('unknown'))
+  const concluded = is_known
+    ? undefined
+    : ((await completed('done')) ?? (await completed('pending_approval')))
+  const outcome = concluded ?? reported ?? (await completed('unknown'))
   const entry = { ...fields, time: batch.time, is_damaged: !batch.is_sound }
   if (outcome === undefined) return entry
   const { outcome: name, error_code, before, after, approval_id = entry.approval_id } = outcome
