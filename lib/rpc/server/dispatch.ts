@@ -57,6 +57,8 @@ function invoke(
       giveUp(Code.DeadlineExceeded, 'no response before the deadline'),
     )
     limits.onCancelled(() => giveUp(Code.Canceled, 'the caller has gone'))
+    // A caller that does not wait has begun nothing.
+    if (limits.timeout_ms <= 0) return giveUp(Code.DeadlineExceeded, 'the deadline passed before the call')
     const work = async (): Promise<unknown> => handler(request, context)
     work().then(
       (response) => {

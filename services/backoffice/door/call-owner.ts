@@ -1,5 +1,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import { Code } from '@connectrpc/connect'
+import { currentRequest } from '#lib/base/context.ts'
+import { clock } from '#lib/base/time.ts'
 import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { ROLES } from '#lib/role/role.ts'
@@ -47,6 +49,9 @@ export function createCallOwner(clientOf: ClientOf): CallOwner {
 function refusalOf(error: unknown, role: string): unknown {
   if (!(error instanceof PublicError)) return error
   if (error.code === 2002) {
+    const { deadline_ms = Number.POSITIVE_INFINITY } = currentRequest() ?? {}
+    if (deadline_ms <= clock.monotonic_ms())
+      return new RpcStatusError(Code.DeadlineExceeded, 'no response before the deadline', error)
     // The back office itself names the owner that it could not read.
     const { description } = error.details ?? {}
     const name = ROLES.find((one) => one === description) ?? role
