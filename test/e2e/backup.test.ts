@@ -1,4 +1,4 @@
-import { access, appendFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { access, appendFile, cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { MongoClient } from 'mongodb'
@@ -151,6 +151,15 @@ describe('a backup of embedded files', () => {
       expect(await refusalOf((copy) => appendFile(join(copy, 'balances.journal.documents'), 'x'))).toBe(
         'cannot start: COPY/balances.journal.documents is damaged: use another backup',
       )
+      const flipLastByte = async (copy: string): Promise<void> => {
+        const path = join(copy, 'balances.journal.documents')
+        const bytes = await readFile(path)
+        bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1)
+        await writeFile(path, bytes)
+      }
+      expect(await refusalOf(flipLastByte)).toBe(
+        'cannot start: COPY/balances.journal.documents is damaged: use another backup',
+      )
       // O9: whoever changes a file and its checksum cannot sign the manifest.
       expect(await refusalOf(editManifest('"frames": 0', '"frames": 1'))).toBe(
         'cannot start: COPY/manifest.json was not signed by this system (local): set the keys of the time of the backup, or use another one',
@@ -188,6 +197,13 @@ describe('a backup of embedded files', () => {
     },
     LONG_MS,
   )
+
+  test('can be read by its owner only', async () => {
+    const modes = await Promise.all(
+      (await readdir(backup)).map(async (name) => (await stat(join(backup, name))).mode & 0o077),
+    )
+    expect([...new Set(modes)]).toEqual([0])
+  })
 
   test(
     'is refused by a directory that is not empty',

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Body } from '#lib/store/check.ts'
@@ -50,10 +50,10 @@ async function createForEndpoint(alpha: MerchantClient, url: string): Promise<{ 
 }
 
 /** Runs the command in this process. */
-async function run(more: Record<string, string> = {}) {
+async function run(more: Record<string, string> = {}, words: readonly string[] = []) {
   const lines: string[] = []
   const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
-  const error = await verify([], { ...variables, ...more }, output).catch(explainStartError)
+  const error = await verify(words, { ...variables, ...more }, output).catch(explainStartError)
   return { lines, error }
 }
 
@@ -145,6 +145,40 @@ test('an event that an endpoint had to get is a problem when it is missing', asy
   expect(added[0]).toMatch(/^PROBLEM {2}payments: the event \S+ of the payment/)
   await restoreEvents()
   expect((await run()).error).toBeUndefined()
+})
+
+// O9
+test('with --heads, the journals must reach the heads in the log', async () => {
+  const restoreJournal = await deleteAll('balances', 'journal')
+  const lines: string[] = []
+  await restoreJournal((batch) => {
+    // The signature of a batch is that of its head.
+    const { shard, seq, hash, signature } = batch
+    const message = 'head of the ledger'
+    lines.push(JSON.stringify({ message, role: 'balances', shard, seq: `${seq}`, hash, signature }))
+    return batch
+  })
+  const path = join(system.home, 'heads.log')
+  const withHeads = async (heads: readonly string[]) => {
+    await writeFile(path, `${heads.join('\n')}\n`)
+    return run({}, ['--heads', path])
+  }
+  expect(await withHeads(lines)).toEqual({
+    lines: [
+      'the databases are complete and agree',
+      expect.stringContaining('they reach the heads in the log'),
+    ],
+    error: undefined,
+  })
+  const forged = lines.map((line) => line.replace(/"seq":"[0-9]+"/, '"seq":"999"'))
+  const { lines: problems, error } = await withHeads(forged)
+  expect(problems).toHaveLength(lines.length)
+  for (const problem of problems) expect(problem).toMatch(/^PROBLEM {2}balances: .* no key of the ledger/)
+  expect(error).toContain('problems were found')
+  expect((await withHeads([])).lines).toEqual([expect.stringContaining('nothing was compared')])
+  expect((await run({}, ['--heads', join(system.home, 'absent')])).error).toContain('cannot be read (ENOENT)')
+  for (const words of [['--heads'], ['heads.log'], ['--heads', path, path]])
+    expect((await run({}, words)).error).toContain('is not understood')
 })
 
 test('a ledger entry without its payment is a problem', async () => {
