@@ -3,6 +3,7 @@ import { cleanText } from '#lib/contract/clean-text.ts'
 import { COMMANDS } from './commands.ts'
 import type { Noun, Verb } from './nouns/noun.ts'
 import { NOUNS } from './nouns.ts'
+import { withColours } from './output/colour.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
 /** What `--version` prints is read only when it is asked for. */
@@ -17,7 +18,7 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
       terminal.stdout.write(`${await readVersion()}\n`)
       return 0
     }
-    const program = await createProgram(words, terminal)
+    const program = await createProgram(words, { ...terminal, stdout: withColours(terminal) })
     await program.parseAsync([...words], { from: 'user' })
     return 0
   } catch (error) {

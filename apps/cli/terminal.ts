@@ -13,6 +13,8 @@ export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
   readonly columns?: number
+  /** Whether states are in colours. */
+  readonly has_colours?: boolean
 }
 
 /** How a command can end without its result. */

@@ -12,6 +12,7 @@ import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { spanText, timeText } from '#lib/contract/shown-values.ts'
 import { connect } from '../call/connection.ts'
 import { findAccount } from '../call/profile.ts'
+import { inTone } from '../output/colour.ts'
 import { layOut } from '../output/table.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
@@ -79,6 +80,8 @@ function printOverview(output: Output, overview: GetOverviewResponse): void {
       ...MACHINE_ITEMS.flatMap(rowsOf),
     ],
     right: new Set([0]),
+    paint: (shown: string, text: string, n: number) =>
+      inTone(output, shown, n === 0 && text !== '0' ? 'waiting' : 'plain'),
   }
   for (const line of layOut(table, output.columns ?? 120).lines) output.write(`${line}\n`)
   for (const [title, counts] of [
@@ -86,8 +89,9 @@ function printOverview(output: Output, overview: GetOverviewResponse): void {
     ['last day', paymentsLastDay],
   ] as const)
     output.write(`${successText(title, counts)}\n`)
-  if (ledger !== undefined) output.write(`ledger     ${ledgerText(ledger)}\n`)
-  for (const role of unavailable) output.write(`${role} did not answer: its numbers are missing\n`)
+  if (ledger !== undefined) output.write(`ledger     ${ledgerText(output, ledger)}\n`)
+  for (const role of unavailable)
+    output.write(`${inTone(output, role, 'bad')} did not answer: its numbers are missing\n`)
 }
 
 function countText(count: number): string {
@@ -112,7 +116,8 @@ function successText(title: string, counts: GetOverviewResponse['paymentsLastHou
   return `${title.padEnd(10)} ${sum(PaymentStatus.CREATED)} payments created, ${ended} ended, ${share}`
 }
 
-function ledgerText({ consistent, verifiedTime }: LedgerOverview): string {
+function ledgerText(output: Output, { consistent, verifiedTime }: LedgerOverview): string {
   if (verifiedTime === undefined) return 'not verified yet: multihub balances verify'
-  return `${consistent ? 'consistent' : 'NOT CONSISTENT'}, verified up to ${timeText(verifiedTime)} UTC`
+  const state = consistent ? inTone(output, 'consistent', 'good') : inTone(output, 'NOT CONSISTENT', 'bad')
+  return `${state}, verified up to ${timeText(verifiedTime)} UTC`
 }

@@ -13,6 +13,7 @@ import { amountText, durationText, valueText } from '#lib/contract/shown-values.
 import { connect } from '../call/connection.ts'
 import { byAnyId } from '../call/find-payment.ts'
 import { findAccount } from '../call/profile.ts'
+import { stateText } from '../output/colour.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
@@ -52,7 +53,7 @@ export const declare: DeclareCommand = (command, terminal) => {
 /** Prints a timeline for people. Times are in UTC. */
 export function printTimeline(output: Output, timeline: GetTimelineResponse, is_minor: boolean): void {
   const { payment, rows, pending, unavailable, incompleteKinds } = timeline
-  if (payment !== undefined) output.write(`${titleOf(payment, is_minor)}\n`)
+  if (payment !== undefined) output.write(`${titleOf(output, payment, is_minor)}\n`)
   let day = ''
   let anchor_ms = Number.NEGATIVE_INFINITY
   for (const { time, title } of rows) {
@@ -76,7 +77,7 @@ export function printTimeline(output: Output, timeline: GetTimelineResponse, is_
   if (incompleteKinds.length > 0) output.write(`there are more rows of: ${incompleteKinds.join(', ')}\n`)
 }
 
-function titleOf(payment: Payment, is_minor: boolean): string {
+function titleOf(output: Output, payment: Payment, is_minor: boolean): string {
   const field = (name: string): string => {
     const desc = PaymentSchema.fields.find((one) => one.name === name)
     return desc === undefined ? '' : valueText(desc, Reflect.get(payment, desc.localName), { is_minor })
@@ -86,7 +87,7 @@ function titleOf(payment: Payment, is_minor: boolean): string {
   const sum = amount === undefined ? '' : amountText(amount.minor, amount.currency, { is_minor })
   const parts = [
     `${kind} ${sum}`,
-    field('status'),
+    stateText(output, field('status')),
     cleanText(cId),
     `merchant ${field('merchant_id')}`,
     `route ${field('service_id')}`,

@@ -1,6 +1,8 @@
 import { type DescField, type DescMessage, type Message, ScalarType, toJson } from '@bufbuild/protobuf'
 import { amountText, fieldValue, type ValueForm, valueText } from '#lib/contract/shown-values.ts'
+import { toneOf } from '#lib/contract/tones.ts'
 import { CommandError, type Output } from '../terminal.ts'
+import { inTone, stateText } from './colour.ts'
 import { layOut } from './table.ts'
 
 /** The columns of an output that is not a terminal, such as a file: no column is left out. */
@@ -20,6 +22,10 @@ export function printTable(
       heads: cells.map(({ head }) => head),
       rows: rows.map((message) => cells.map(({ textOf }) => textOf(message))),
       right: new Set(cells.flatMap(({ is_amount }, n) => (is_amount ? [n] : []))),
+      paint(shown, text, n) {
+        const enum_name = cells[n]?.enum_name
+        return enum_name === undefined ? shown : inTone(output, shown, toneOf(text, enum_name))
+      },
     },
     output.isTTY === true ? (output.columns ?? 80) : ENDLESS,
   )
@@ -30,6 +36,8 @@ export function printTable(
 interface Cell {
   readonly head: string
   readonly is_amount: boolean
+  /** The name of the enum that the column shows; undefined for what is no state. */
+  readonly enum_name: string | undefined
   readonly textOf: (message: Message) => string
 }
 
@@ -43,6 +51,7 @@ function cellOf(row: DescMessage, column: string, form: ValueForm): Cell {
   return {
     head,
     is_amount: kind === 'money' || is_money,
+    enum_name: last.fieldKind === 'enum' ? last.enum.typeName : undefined,
     textOf(message) {
       let part: Message | undefined = message
       for (const field of fields.slice(0, -1)) part = part && (fieldValue(part, field) as Message | undefined)
@@ -106,7 +115,11 @@ export function printResource(
       }
     } else if (own_currency !== '' && isMinor(field))
       output.write(`${label}  ${amountText(value as bigint, own_currency, form)}\n`)
-    else output.write(`${label}  ${valueText(field, value, form)}\n`)
+    else {
+      const text = valueText(field, value, form)
+      const shown = field.fieldKind === 'enum' ? stateText(output, text, field.enum.typeName) : text
+      output.write(`${label}  ${shown}\n`)
+    }
   }
 }
 

@@ -4,6 +4,8 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
   /** The columns of amounts. */
   readonly right: ReadonlySet<number>
+  /** Gives a cell of a row its colour: the text as it is shown, its whole text, and its column. */
+  readonly paint?: (shown: string, text: string, column: number) => string
 }
 
 const GAP = '  '
@@ -43,20 +45,21 @@ export function layOut(
     used += (widths[n] ?? 0) + (shown.length === 0 ? 0 : GAP.length)
     shown.push(n)
   }
+  const paint = table.paint ?? ((shown_text: string) => shown_text)
   const lines = all.map((row) =>
     shown
-      .map((n) => pad(row[n] ?? '', widths[n] ?? 0, table.right.has(n)))
+      .map((n) => {
+        const [text = '', width = 0] = [row[n], widths[n]]
+        const cut = cutTo(text, width)
+        const space = ' '.repeat(Math.max(0, width - widthOf(cut)))
+        const cell = row === table.heads ? cut : paint(cut, text, n)
+        return table.right.has(n) ? space + cell : cell + space
+      })
       .join(GAP)
       .trimEnd(),
   )
   const left_out = [...table.heads.keys()].filter((n) => filled[n] && !shown.includes(n))
   return { lines, left_out: left_out.map((n) => table.heads[n] ?? '') }
-}
-
-function pad(text: string, width: number, is_right: boolean): string {
-  const cut = cutTo(text, width)
-  const space = ' '.repeat(Math.max(0, width - widthOf(cut)))
-  return is_right ? space + cut : cut + space
 }
 
 function cutTo(text: string, width: number): string {

@@ -11,7 +11,6 @@ import { readAmount } from './read-amount.ts'
 import { isWorse, routesOf, shareText, successOf } from './success.ts'
 import { groupRows, isInLane } from './timeline-groups.ts'
 import { spanOf, wordsOf } from './times.ts'
-import { toneOf } from './tones.ts'
 
 const FILTERS = { status: 'statuses', merchant: 'merchant_id', route: 'service_id', created: 'created_from' }
 const NOW_MS = new Date(2026, 10, 28, 12).getTime()
@@ -148,10 +147,4 @@ test('ids lead to their pages and are shortened in the middle', () => {
   expect(addressOf('exchange', 'a')).toBeUndefined()
   expect(kindOfField('account_id')).toBe('provider_account')
   expect(shortId('01a2245a-1234-7000-8000-00002249bd')).toBe('01a2245a…2249bd')
-})
-
-test('open means waiting for a ticket and stopped for a circuit breaker', () => {
-  expect(toneOf('open', 'multihub.support.v1.TicketStatus')).toBe('waiting')
-  expect(toneOf('open', 'multihub.payments.v1.CircuitState')).toBe('bad')
-  expect(toneOf('something new')).toBe('plain')
 })
