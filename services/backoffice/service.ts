@@ -36,6 +36,7 @@ import { createCallerAddresses } from './door/caller-address.ts'
 import { readConsole } from './door/console-paths.ts'
 import { openFiles } from './door/file-paths.ts'
 import { createHttpServer } from './door/http-server.ts'
+import { createMerchantActs } from './door/merchant-acts.ts'
 import type { OperatorCall } from './door/operator-call.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
 import { createStreams, streamOf } from './door/streams.ts'
@@ -130,7 +131,8 @@ export const role: Role<'backoffice'> = {
     const refused_calls = createRefusedCalls(createRefusedCall({ audit, now_ms }))
     const actOfSignIn = createActOfSignIn({ audit, findAct, now_ms })
     const held_back = createHeldBackRights({ approvals, show })
-    const browsers = openBrowsers(context, config, stores, { actOfSignIn, held_back })
+    const countMerchantAct = createMerchantActs()
+    const browsers = openBrowsers(context, config, stores, { actOfSignIn, countMerchantAct, held_back })
     const { authenticate, paths } = browsers
     const gateway = context.clientOf(ExchangeReadService)
     const log = createLog('backoffice')
@@ -144,6 +146,7 @@ export const role: Role<'backoffice'> = {
       act: createAuditedAct({ audit, findAct, findMerchant: createFindMerchant(callOwner), now_ms }),
       refused: refused_calls.refused,
       secondPerson: second_person.guard,
+      countMerchantAct,
       streams,
       log,
     })

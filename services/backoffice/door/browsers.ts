@@ -9,6 +9,7 @@ import { openIdOf, type SIGN_IN_SETTINGS } from '../sign-in/open-id-settings.ts'
 import type { BackofficeStore } from '../store/backoffice-store.ts'
 import { nameOfPerson, principalIdOf, signInPerson } from '../use-cases/sign-in-person.ts'
 import { type AuthenticationSettings, createPrincipalAuthenticator } from './authenticate.ts'
+import type { CountMerchantAct } from './merchant-acts.ts'
 import type { ActOfSignIn } from './operator-call.ts'
 import { createSessionPaths } from './session-paths.ts'
 import { createSignInPaths } from './sign-in-paths.ts'
@@ -16,6 +17,7 @@ import { createSignInPaths } from './sign-in-paths.ts'
 /** What a sign-in needs besides the provider: its entry in the audit trail, and the second person for new powers (O5). */
 interface SignInRules {
   readonly actOfSignIn: ActOfSignIn
+  readonly countMerchantAct: CountMerchantAct
   readonly held_back: {
     holdsBack(): Promise<boolean>
     propose(principal: Principal): Promise<void>
@@ -27,7 +29,7 @@ export function openBrowsers(
   { tls, keys, clock_guard }: RoleContext<'backoffice'>,
   config: Omit<AuthenticationSettings, 'has_admin_group'> & Config<typeof SIGN_IN_SETTINGS>,
   { principals, sessions: session_store }: Pick<BackofficeStore, 'principals' | 'sessions'>,
-  { actOfSignIn, held_back }: SignInRules,
+  { actOfSignIn, countMerchantAct, held_back }: SignInRules,
 ) {
   const site = createSite({ url: config.url, has_tls: tls !== undefined })
   const sessions = createSessions(session_store)
@@ -42,6 +44,7 @@ export function openBrowsers(
     site,
     authenticate,
     actOfSignIn,
+    countMerchantAct,
     has_oidc: provider !== undefined,
   })
   if (provider === undefined) return { authenticate, paths: session_paths, close: async () => {} }

@@ -33,6 +33,7 @@ function call(method: ServedMethod, request: Message, fields: Partial<Principal>
     act: (_call, run) => run({}),
     refused: async () => {},
     secondPerson: (_call, send) => send(),
+    countMerchantAct: () => {},
     streams: {} as never,
     log: createLog('test'),
   })

@@ -19,11 +19,11 @@ import { hasRight, type Right } from '../domain/rights.ts'
 import type { AuthenticatePrincipal } from './authenticate.ts'
 import type { CallOwner } from './call-owner.ts'
 import type { CallerAddresses } from './caller-address.ts'
+import type { CountMerchantAct } from './merchant-acts.ts'
 import { withinMerchant } from './merchant-scope.ts'
 import { fieldsOf } from './message-fields.ts'
 import { type Act, type RefusedCall, reasonOf, type SecondPerson, wrongReason } from './operator-call.ts'
 import { createPageTokens } from './page-tokens.ts'
-import { createRates } from './rates.ts'
 import type { StreamCaller, Streams } from './streams.ts'
 import { findUnknownField } from './unknown-fields.ts'
 
@@ -36,6 +36,7 @@ export interface DoorDeps {
   readonly act: Act
   readonly refused: RefusedCall
   readonly secondPerson: SecondPerson
+  readonly countMerchantAct: CountMerchantAct
   readonly streams: Streams
   readonly log: Log
 }
@@ -51,25 +52,10 @@ const stream_caller_key = createContextKey<StreamCaller | undefined>(undefined)
  */
 export function createOperatorEndpoints(deps: DoorDeps): readonly RpcEndpoint[] {
   const createEndpoint = createEndpointFactory(deps.log)
-  const merchant_acts = createRates(MERCHANT_ACTS_PER_MINUTE)
   return OPERATOR_RPCS.map((rpc) =>
-    createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, { ...deps, merchant_acts })),
+    createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, deps)),
   )
 }
-
-interface ForwarderDeps extends DoorDeps {
-  readonly merchant_acts: ReturnType<typeof createRates>
-}
-
-function tooManyActs(): RpcStatusError {
-  return new RpcStatusError(
-    Code.ResourceExhausted,
-    `a merchant has ${MERCHANT_ACTS_PER_MINUTE} calls per minute that are audited; try again in a minute`,
-  )
-}
-
-/** Acts of the principals of one merchant, each of which leaves an entry permanently (O22). */
-const MERCHANT_ACTS_PER_MINUTE = 120
 
 /** Who may make a call, before its message is read (O14). */
 function policyOf(rpc: OperatorRpc, { authenticate, addressOf, refused }: DoorDeps): CallPolicy {
@@ -125,11 +111,11 @@ function demandRight({ method }: OperatorRpc, { rights }: Principal, needed: rea
 /** The function that answers one RPC by its owner. */
 function createForwarder(
   rpc: OperatorRpc,
-  { callOwner, cursor, act, secondPerson, streams, merchant_acts }: ForwarderDeps,
+  { callOwner, cursor, act, secondPerson, streams, countMerchantAct }: DoorDeps,
 ) {
   const { method } = rpc
   const page_tokens = createPageTokens(method, cursor)
-  return (request: Message, context: HandlerContext): Promise<Message> => {
+  return async (request: Message, context: HandlerContext): Promise<Message> => {
     const principal = context.values.get(principal_key)
     if (principal === undefined) throw new TypeError('the call was not authenticated')
     const { merchant_id } = principal
@@ -154,8 +140,7 @@ function createForwarder(
       return answer
     }
     if (!is_act) return run({})
-    if (merchant_id !== undefined && !merchant_acts.of(merchant_id).use())
-      return Promise.reject(tooManyActs())
+    countMerchantAct(principal)
     return act(call, run)
   }
 }

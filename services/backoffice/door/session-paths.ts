@@ -7,6 +7,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { ReadHeader, Site } from '../sessions/site.ts'
 import type { AuthenticatePrincipal } from './authenticate.ts'
 import { type HttpPath, readFields, sendJson } from './http-paths.ts'
+import type { CountMerchantAct } from './merchant-acts.ts'
 import type { ActOfSignIn } from './operator-call.ts'
 import { createRates } from './rates.ts'
 
@@ -15,6 +16,7 @@ interface SessionPathsDeps {
   readonly site: Site
   readonly authenticate: AuthenticatePrincipal
   readonly actOfSignIn: ActOfSignIn
+  readonly countMerchantAct: CountMerchantAct
   /** Whether people can sign in by OpenID Connect. */
   readonly has_oidc: boolean
 }
@@ -27,6 +29,7 @@ export function createSessionPaths({
   site,
   authenticate,
   actOfSignIn,
+  countMerchantAct,
   has_oidc,
 }: SessionPathsDeps): readonly HttpPath[] {
   const begun = createRates(SESSIONS_PER_MINUTE)
@@ -57,6 +60,7 @@ export function createSessionPaths({
             Code.ResourceExhausted,
             'too many sessions were begun; try again in a minute',
           )
+        countMerchantAct(principal)
         const { address } = caller
         const secret = await actOfSignIn({ ...principal, method: 'token', address }, () =>
           sessions.begin({ principal_id, token_sha256: hashToken(token) }),

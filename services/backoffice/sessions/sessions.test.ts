@@ -179,6 +179,17 @@ test('a request with a session for another host is refused', async () => {
   expect(await statusFor(new URL(door.url).host)).toBe(200)
 })
 
+// O22: each sign-in leaves an entry permanently.
+test('the sign-ins of one merchant count among its audited calls', async () => {
+  const principals = await Promise.all(Array.from({ length: 6 }, () => door.newPrincipal(['read'], '7009')))
+  const statuses: number[] = []
+  for (const { token } of principals)
+    for (let begun = 0; begun < 25; begun += 1) statuses.push((await signIn(token)).status)
+  expect(statuses.slice(0, 120).every((status) => status === 200)).toBe(true)
+  expect(statuses.slice(125)).toContain(429)
+  expect(await signIn((await door.newPrincipal(['read'], '7010')).token)).toMatchObject({ status: 200 })
+})
+
 // O22: each sign-in stores a session for 12 hours.
 test('a principal begins 30 sessions per minute, and nobody else has fewer by that', async () => {
   const { token } = await door.newPrincipal(['read'])
