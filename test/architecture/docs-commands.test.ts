@@ -21,8 +21,8 @@ const services = await readServices()
 
 test('every RPC that an example calls exists, and takes the request of the example', () => {
   const calls = texts.flatMap(({ page, text }) => callsIn(page, text))
-  expect(calls.length).toBeGreaterThan(20)
-  expect(calls.filter(({ json }) => json !== undefined).length).toBeGreaterThan(15)
+  expect(calls.length).toBeGreaterThan(10)
+  expect(calls.filter(({ json }) => json !== undefined).length).toBeGreaterThan(8)
   expect(calls.flatMap(problemsOf)).toEqual([])
 })
 
