@@ -185,7 +185,7 @@ export const role: Role<'payments'> = {
     const measuring = startMeasuring(store)
     const retention_walk = startRetentionWalk(deps, config.retention_ms)
     return {
-      services: [...RPCS.map((createRpc) => createRpc(deps)), createActRpc(acts.findAct)],
+      services: [...RPCS.map((createRpc) => createRpc(deps)), createActRpc(acts.findAct, store.payments)],
       async open() {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_PROVIDER_PORT', draining: context.draining }
