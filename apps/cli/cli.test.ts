@@ -1,5 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { resolve } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { startTestCli, type TestCli } from './cli.fixture.ts'
 import { loginSuite } from './login.suite.ts'
@@ -227,7 +228,7 @@ test('a narrow terminal leaves columns out and says so', async () => {
   const { out } = await run(['merchants', 'list', '--limit', 'all'], { columns: 30 })
   expect(out).toContain('too narrow for')
   for (const line of out.split('\n').filter((one) => !one.startsWith('(')))
-    expect(line.length).toBeLessThanOrEqual(30)
+    expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(30)
 })
 
 test('the command starts as a process of its own, and completes its words', () => {

@@ -108,7 +108,7 @@ export function timelineSuite(cli: () => TestCli): void {
     test('what is no payment says what it is, and what is nothing is refused', async () => {
       expect(await cli().run(['timeline', cli().shop.merchant_id])).toMatchObject({
         code: 1,
-        err: expect.stringMatching(/is no payment.*merchant, shop\nmultihub merchants show \d+\n$/),
+        err: expect.stringMatching(/is not a payment.*merchant, shop\nmultihub merchants show \d+\n$/),
       })
       expect(await cli().run(['timeline', '01a2244b-962d-72b9-b247-b15a79ee9078'])).toMatchObject({ code: 1 })
       expect(await cli().run(['payments', 'show'])).toMatchObject({
