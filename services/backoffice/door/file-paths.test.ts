@@ -134,6 +134,27 @@ test('a browser downloads with its session, and no other site does', async () =>
   expect(upload.status).toBe(403)
 })
 
+// O3
+test('a revoked token opens no file, and stores none', async () => {
+  const revoked = await door.newPrincipal(['support', 'money'])
+  const statusOf = async (method: 'GET' | 'PUT'): Promise<number> => {
+    const headers = { authorization: `Bearer ${revoked.token}` }
+    const body = method === 'PUT' ? { body: 'a' } : {}
+    return (await fetch(urlOf('none'), { method, headers, ...body })).status
+  }
+  expect(await statusOf('GET')).toBe(404)
+  const { token } = await door.newPrincipal(['admin'])
+  const revoke = 'multihub.backoffice.v1.PrincipalService/RevokePrincipal'
+  expect(await door.call(token, revoke, { principalId: revoked.id, reason: 'left' })).toMatchObject({
+    status: 200,
+  })
+  await eventually(
+    () => statusOf('GET'),
+    (status) => status === 401,
+  )
+  expect(await statusOf('PUT')).toBe(401)
+})
+
 // O22: each of them would leave an entry permanently.
 test('the principals of one merchant cannot fill the audit trail', async () => {
   const { token } = await door.newPrincipal(['reveal'], '7003')
