@@ -1,9 +1,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { ReferenceQuery as ReferenceQueryProto } from '#gen/multihub/common/v1/reference_pb.ts'
-import { formatDecimal } from '#lib/contract/decimal-amount.ts'
 import type { Money } from '#lib/contract/money.ts'
 import { checkLine } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
+import { amountText } from '#lib/contract/shown-values.ts'
 import { mayReveal } from '#lib/rpc/reveal.ts'
 import type { Collection, Range } from '#lib/store/store.ts'
 import { mergeRanges } from './paging/merge-ranges.ts'
@@ -154,7 +154,7 @@ function compareKeys(a: readonly string[], b: readonly string[]): number {
   return Buffer.compare(Buffer.from(a[differing] ?? ''), Buffer.from(b[differing] ?? ''))
 }
 
-/** The amount in a title, such as `123.00 INR`. */
+/** The amount in a title, such as `1,230.00 INR`. */
 export function amountInTitle({ minor, currency }: Money): string {
-  return `${formatDecimal({ minor, currency })} ${currency}`
+  return amountText(minor, currency, { is_minor: false })
 }

@@ -126,7 +126,7 @@ test('a payment that failed over, was refunded in parts, charged back, called ba
     refs: [{ kind: 'chargeback', id: chargeback.chargebackId }],
   })
   expect(titlesOf(timeline, 'status')).toEqual([
-    'Payment created: deposit of 1000.00 INR by upi',
+    'Payment created: deposit of 1,000.00 INR by upi',
     'Payment is processing: the provider has not decided yet',
     'Payment succeeded',
     'Payment is refunded in part: 300.00 INR went back',
@@ -156,7 +156,7 @@ test('a payment that failed over, was refunded in parts, charged back, called ba
   expect(
     titlesOf(timeline, 'ledger_entry').map((title) => title.replace(/\. Available after.*/, '')),
   ).toEqual([
-    'Ledger: 1000.00 INR from clearing to available (deposit)',
+    'Ledger: 1,000.00 INR from clearing to available (deposit)',
     'Ledger: 300.00 INR held for the refund',
     'Ledger: 300.00 INR that was held has been taken',
     'Ledger: 200.00 INR held for the refund',

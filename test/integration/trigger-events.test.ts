@@ -245,10 +245,10 @@ test('the command line shows the ids and the timeline of what it made', async ()
   )
   expect(code).toBe(0)
   expect(out).toMatch(
-    /^payment {2}\S+ {2}test: deposit of \d+\.\d\d INR, success\nrefund {3}\S+ {2}test: refund of /,
+    /^payment {2}\S+ {2}test: deposit of [\d,]+\.\d\d INR, success\nrefund {3}\S+ {2}test: refund of /,
   )
   expect(out).toMatch(
-    /\nc_id {5}from-cli\n\nDeposit \d+\.\d\d INR {2}success {2}from-cli .*\n(.*\n)*next {2}Refund of /,
+    /\nc_id {5}from-cli\n\nDeposit [\d,]+\.\d\d INR {2}success {2}from-cli .*\n(.*\n)*next {2}Refund of /,
   )
   const ticket = await command('trigger', 'ticket.created')
   expect([ticket.code, ticket.out]).toEqual([

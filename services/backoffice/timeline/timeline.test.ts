@@ -73,12 +73,12 @@ test('a payout shows its hold and its capture, with the balances after them', as
     () => timelineOf(payout),
     (read) => titlesOf(read, 'ledger_entry').length === 2 && read?.next === undefined,
   )
-  expect(titlesOf(timeline, 'status')[0]).toBe('Payment created: payout of 10009.08 INR by imps')
+  expect(titlesOf(timeline, 'status')[0]).toBe('Payment created: payout of 10,009.08 INR by imps')
   expect(titlesOf(timeline, 'ledger_entry')).toEqual([
     expect.stringMatching(
-      /^Ledger: 10009\.08 INR held for the withdrawal\. Available after it \d+\.\d\d INR, held 10009\.08 INR$/,
+      /^Ledger: 10,009\.08 INR held for the withdrawal\. Available after it [\d,]+\.\d\d INR, held 10,009\.08 INR$/,
     ),
-    expect.stringMatching(/^Ledger: 10009\.08 INR that was held has been taken\. .* held 0\.00 INR$/),
+    expect.stringMatching(/^Ledger: 10,009\.08 INR that was held has been taken\. .* held 0\.00 INR$/),
   ])
   expect(timeline.pending).toEqual([])
 })

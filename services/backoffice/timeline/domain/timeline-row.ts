@@ -1,5 +1,6 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { amountText } from '#lib/contract/shown-values.ts'
 
 /** The kinds of rows (O18). */
 export type RowKind =
@@ -77,18 +78,9 @@ export function dateOf(time: Timestamp | undefined): Date {
   return time === undefined ? new Date(0) : timestampDate(time)
 }
 
-/** An amount in major units with its currency, such as `123.00 INR`. */
+/** An amount in a title, such as `1,230.00 INR`. */
 export function moneyText(money: { readonly minor: bigint; readonly currency: string } | undefined): string {
-  const { minor = 0n, currency = '' } = money ?? {}
-  if (!/^[A-Z]{3}$/.test(currency)) return `${minor}`
-  const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
-    style: 'currency',
-    currency,
-  }).resolvedOptions()
-  const sign = minor < 0n ? '-' : ''
-  const text = `${minor < 0n ? -minor : minor}`.padStart(digits + 1, '0')
-  const major = digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`
-  return `${sign}${major} ${currency}`
+  return amountText(money?.minor ?? 0n, money?.currency ?? '', { is_minor: false })
 }
 
 /** An amount as data: minor units as a text, because a JSON number is not exact. */

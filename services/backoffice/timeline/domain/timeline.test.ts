@@ -83,6 +83,7 @@ describe('the merge', () => {
 test.each([
   [12_345n, 'INR', '123.45 INR'],
   [-5n, 'INR', '-0.05 INR'],
+  [123_456n, 'INR', '1,234.56 INR'],
   [7n, 'JPY', '7 JPY'],
   [0n, '', '0'],
 ])('%s minor units of %s are shown as %s', (minor, currency, text) => {
