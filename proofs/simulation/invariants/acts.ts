@@ -101,7 +101,8 @@ export const auditIsWhole: Invariant = function* ({ databases }) {
 }
 
 /** What owners have kept of acts was done, and a stored proposal was proposed. */
-export const keptActsWereDone: Invariant = function* ({ databases, history }) {
+export const keptActsWereDone: Invariant = function* (evidence) {
+  const { databases, history } = evidence
   const proposals = new Map(
     approvalsOf(databases).flatMap(({ rpc, act_ids = [] }) => act_ids.map((id) => [id, rpc] as const)),
   )
@@ -110,9 +111,19 @@ export const keptActsWereDone: Invariant = function* ({ databases, history }) {
     // An owner keeps the last acts of a document only, so another process may not have found it.
     const is_missed = outcome === 'unknown' && history.forgotten_acts.has(audit_id)
     const expected = proposals.get(audit_id) === rpc ? 'pending_approval' : 'done'
-    if (history.acts.has(audit_id) && outcome !== expected && !is_missed)
+    if (!history.acts.has(audit_id) || outcome === expected || is_missed) continue
+    if (outcome === 'done' || !isRefusedByLedger(evidence, intent))
       yield `the act ${audit_id} of ${rpc} was ${expected}, and the audit trail says ${outcome}`
   }
+}
+
+/** Whether the ledger refused a hold of the refund that an act approves: the act began there, and was not done. */
+function isRefusedByLedger(evidence: Evidence, { rpc, request = '{}' }: AuditRecord): boolean {
+  if (rpc !== APPROVE_REFUND) return false
+  const { refundId } = JSON.parse(request)
+  return entriesOf(evidence).some(
+    ({ id, refused_code }) => refused_code !== undefined && id.startsWith(`${refundId}:hold:`),
+  )
 }
 
 /** The adjustments that people make through the back office only. */
