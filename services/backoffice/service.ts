@@ -152,7 +152,7 @@ export const role: Role<'backoffice'> = {
     })
     const files = openFiles(context, config.attachments_url, { endpoints, authenticate })
     const app = createHttpServer({
-      paths: [...paths, ...files.paths, ...(await readConsole())],
+      paths: [...paths, ...files.paths, ...readConsole()],
       endpoints,
       tls: context.tls,
       release: readBuildInfo().version,

@@ -1,7 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliDecompress } from 'node:zlib'
+import { brotliDecompressSync } from 'node:zlib'
 import { plain, sendText } from '#lib/http/network.ts'
 import type { HttpExchange, HttpPath } from './http-paths.ts'
 
@@ -41,12 +40,16 @@ const KEPT_PERMANENTLY = 'public, max-age=31536000, immutable'
 interface BundleFile {
   readonly type: string
   readonly brotli: Uint8Array
-  readonly plain: Uint8Array
+  /** For the few clients that do not take brotli; made when the first one asks. */
+  plain?: Uint8Array
 }
 
-/** Reads the console and creates its paths: its page at every address that a page can have, and the files that the page loads. */
-export async function readConsole(folder: string = BUNDLE): Promise<readonly HttpPath[]> {
-  const files = await readBundle(folder)
+/**
+ * Reads the console and creates its paths: its page at every address that a page can have, and the files that the page loads. It reads
+ * before anything else happens, so that a start of the simulation does not depend on a real disk.
+ */
+export function readConsole(folder: string = BUNDLE): readonly HttpPath[] {
+  const files = readBundle(folder)
   const servePage = async (exchange: HttpExchange): Promise<void> => {
     const { page = '' } = exchange.parameters
     // Paths of RPCs have dots; a program that reads one by mistake gets no page.
@@ -70,16 +73,21 @@ export async function readConsole(folder: string = BUNDLE): Promise<readonly Htt
   ]
 }
 
-async function readBundle(folder: string): Promise<ReadonlyMap<string, BundleFile>> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+function readBundle(folder: string): ReadonlyMap<string, BundleFile> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  const files = paths.map(async (path): Promise<[string, BundleFile]> => {
-    const name = path.slice(folder.length + 1).replace(/\.br$/, '')
-    const brotli = await readFile(path)
-    const type = TYPES[extname(name)] ?? 'application/octet-stream'
-    return [name, { type, brotli, plain: await promisify(brotliDecompress)(brotli) }]
-  })
-  return new Map(await Promise.all(files))
+  return new Map(
+    paths.map((path) => {
+      const name = path.slice(folder.length + 1).replace(/\.br$/, '')
+      const type = TYPES[extname(name)] ?? 'application/octet-stream'
+      return [name, { type, brotli: readFileSync(path) }]
+    }),
+  )
+}
+
+function plainBytes(file: BundleFile): Uint8Array {
+  file.plain ??= brotliDecompressSync(file.brotli)
+  return file.plain
 }
 
 function sendFile({ response, header }: HttpExchange, file: BundleFile | undefined, cache: string): void {
@@ -89,7 +97,7 @@ function sendFile({ response, header }: HttpExchange, file: BundleFile | undefin
     return
   }
   const takes_brotli = /\bbr\b/.test(header('accept-encoding') ?? '')
-  const body = takes_brotli ? file.brotli : file.plain
+  const body = takes_brotli ? file.brotli : plainBytes(file)
   response.writeHead(200, {
     'content-type': file.type,
     'content-length': body.length,

@@ -2,6 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import type { Attachment } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import type { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { withoutAct } from '#lib/base/context.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { now } from '#lib/base/time.ts'
 import { ATTACHMENT_PURPOSES, type AttachmentPurpose } from '#lib/contract/attachments.ts'
@@ -54,11 +55,10 @@ export async function withClaimed<T>(
     usedBy: used_by,
     callId: randomHex(8),
   }
-  const { attachments: claimed } = await attachments.claimAttachments({
-    ...claim,
-    purpose: ATTACHMENT_PURPOSES.toProto(purpose),
-    ticketId,
-  })
+  // A claim prepares what the call will do: alone it is not an act that was done.
+  const { attachments: claimed } = await withoutAct(() =>
+    attachments.claimAttachments({ ...claim, purpose: ATTACHMENT_PURPOSES.toProto(purpose), ticketId }),
+  )
   const assertHeld = (): void => {
     if (now().getTime() >= until_ms) throw new Unavailable('the files were claimed too long ago; try again')
   }
@@ -67,7 +67,7 @@ export async function withClaimed<T>(
   } catch (error) {
     // After a fault the work may have been done, so the claim stays.
     if (error instanceof PublicError && error.code !== 2001 && error.code !== 2002)
-      await attachments.releaseAttachments(claim)
+      await withoutAct(() => attachments.releaseAttachments(claim))
     throw error
   }
 }
