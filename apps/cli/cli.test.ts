@@ -6,6 +6,7 @@ import { startTestCli, type TestCli } from './cli.fixture.ts'
 import { loginSuite } from './login.suite.ts'
 import { overviewSuite } from './overview.suite.ts'
 import { packageSuite } from './package.suite.ts'
+import { terminalSuite } from './terminal.suite.ts'
 import { timelineSuite } from './timeline.suite.ts'
 
 let cli: TestCli
@@ -283,3 +284,4 @@ overviewSuite(() => cli)
 timelineSuite(() => cli)
 loginSuite(() => cli)
 packageSuite(() => cli)
+terminalSuite(() => cli)

@@ -10,6 +10,7 @@ export const WALKS = [
   'docs/operators/walks/chargeback.md',
   'docs/operators/walks/receiver-down.md',
   'docs/operators/walks/rotating-keys.md',
+  'docs/operators/walks/stuck-payment.md',
   'docs/merchants/first-hour.md',
 ] as const
 

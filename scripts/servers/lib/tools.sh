@@ -13,6 +13,8 @@ install_tools() {
   install_debian_package php php-cli
   install_debian_package python3
   install_debian_package chromium
+  install_debian_package jq
+  install_debian_package tmux
 }
 
 # The packages are in a folder of their own, which the tests add to the path of Python. The record is written last: an

@@ -46,7 +46,7 @@ test('forwards a call to its owner, in JSON and in binary, and each answer names
   expect(answer.headers.get('multihub-release')).toMatch(/^\d+\.\d+\.\d+$/)
   const { merchant } = await door.client(MerchantService, tokens.read).getMerchant({ merchantId: id })
   expect(merchant).toMatchObject({ merchantId: id, name: 'alpha' })
-  const unknown = await fetch(`${door.url}/nothing`)
+  const unknown = await fetch(`${door.url}/nothing/at/all`)
   expect([unknown.status, unknown.headers.has('multihub-release')]).toEqual([404, true])
 })
 

@@ -87,7 +87,7 @@ test('a payout shows its hold and its capture, with the balances after them', as
 test('a payment whose provider has not decided says when the provider is asked, and then when it expires', async () => {
   const { next, pending } = await timelineOf(await system.deposit(1_000_905n))
   expect(next).toMatchObject({
-    title: 'Next: the provider is asked for its status',
+    title: 'the provider is asked for its status',
     waitsFor: 'system',
     time: expect.any(String),
   })

@@ -96,7 +96,7 @@ function workStep(
   if (SILENT.has(kind)) return []
   const what = WORK[kind] ?? `the work ${kind} is done`
   const named = detail === '' ? '' : ` (${detail})`
-  const next = `Next: ${what}${named}`
+  const next = `${what}${named}`
   if (stuck && !is_merchant)
     return [
       {
@@ -172,7 +172,7 @@ function deliveryStep({
       return [
         {
           time: nextAttemptTime && dateOf(nextAttemptTime),
-          title: `Next: try ${tried + 1} of the ${callback}`,
+          title: `try ${tried + 1} of the ${callback}`,
           waits_for: 'system',
           refs,
         },

@@ -276,16 +276,16 @@ describe('what follows', () => {
   test('the payment itself is first, then what waits for a person, then callbacks', () => {
     const steps = pendingSteps({ ...sources, is_merchant: false })
     expect(steps.map(({ title, waits_for }) => `${waits_for}: ${title}`)).toEqual([
-      'system: Next: the provider is asked for its status, try 4',
-      'customer: Next: the deposit expires unless the customer has paid',
+      'system: the provider is asked for its status, try 4',
+      'customer: the deposit expires unless the customer has paid',
       "operator: Refund of 40.00 INR waits for the operator's decision",
       'operator: Stuck after 20 tries (PublicError): its entry is posted to the ledger (capture). RetryEffect of r-1:capture tries again',
       'operator: BalanceService/Adjust waits for a second person, and expires without a decision',
       "bank: Chargeback of 40.00 INR waits for the bank's decision",
       "operator: Anomaly waits for the operator's decision",
-      'system: Next: its event is sent to the receivers (payment.created)',
+      'system: its event is sent to the receivers (payment.created)',
       'operator: The callback payment.created to shop.example has used all its tries: nothing is sent until it is replayed',
-      'system: Next: try 5 of the callback payment.created to shop.example',
+      'system: try 5 of the callback payment.created to shop.example',
       'operator: Ticket waits for the operator',
     ])
     expect(steps[3]?.refs).toEqual([{ kind: 'refund', id: 'r-1' }])
