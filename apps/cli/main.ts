@@ -9,7 +9,10 @@ const terminal = {
   stdout: process.stdout,
   stderr: process.stderr,
 }
+// The timers of `lib` keep no process alive, and a command that waits, as with --watch, may have nothing else.
+const alive = setInterval(() => {}, 2 ** 30)
 // Not awaited: the one file of the package is a script, which cannot wait at its top.
 void runCommand(process.argv.slice(2), terminal).then((code) => {
   process.exitCode = code
+  clearInterval(alive)
 })

@@ -10,7 +10,7 @@ const execute = promisify(execFile)
 
 const SIZE = ['-x', '80', '-y', '24']
 
-/** A person in front of a real terminal of 80 columns: what is asked, and what is not shown. */
+/** A person in front of a real terminal of 80 columns: what is asked, and what `--watch` shows. */
 export function terminalSuite(cli: () => TestCli): void {
   describeWith('tmux')('on a terminal', () => {
     const server = `multihub-test-${process.pid}`
@@ -50,6 +50,14 @@ export function terminalSuite(cli: () => TestCli): void {
       await seen('erase', /on\?/)
       await type('erase', 'Enter')
       expect(await seen('erase', /ended 2/)).toContain('nothing was done')
+    })
+
+    test('--watch shows what is new, from the top of the terminal', async () => {
+      await start('watch', ['merchants', 'list', '--limit', 'all', '--watch'], cli().variables)
+      await seen('watch', /^MERCHANT/)
+      const create = ['merchants', 'create', '--name', 'seen at once', '--timezone', 'UTC']
+      expect((await cli().run([...create, '--environments', 'test'])).code).toBe(0)
+      expect(await seen('watch', /seen at once/)).toMatch(/^MERCHANT/)
     })
   })
 }
