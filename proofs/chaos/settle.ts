@@ -2,6 +2,8 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { PaymentExplanationService } from '#gen/multihub/payments/v1/payment_explanation_service_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { clock, sleep } from '#lib/base/time.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import type { History } from '../simulation/workload/history.ts'
@@ -28,13 +30,14 @@ export interface SettleDeps {
 }
 
 /**
- * Waits until every payment is final, every delivery and every finalized file has ended, and nothing holds funds, but not
- * longer than the limit. Returns the time.
+ * Waits until every payment is final and its events are sent, every delivery and every finalized file has ended, and nothing
+ * holds funds, but not longer than the limit. Returns the time.
  */
 export async function settle(deps: SettleDeps): Promise<number> {
   const { history, timeline } = deps
   const began_ms = clock.monotonic_ms()
   const end_ms = began_ms + SETTLE_LIMIT_MS
+  const sent = new Set<string>()
   let open = [...history.payments.keys()].filter((key) => !timeline.final_ms.has(key))
   while (clock.monotonic_ms() < end_ms) {
     const are_open = await mapConcurrently(
@@ -47,6 +50,7 @@ export async function settle(deps: SettleDeps): Promise<number> {
       open.length === 0 &&
       !(await hasPendingDeliveries(deps)) &&
       !(await hasHeldFunds(deps)) &&
+      !(await hasUnsentEvents(deps, sent)) &&
       (await filesHaveEnded(deps.api, deps)).length === 0
     if (is_settled) break
     await sleep(500)
@@ -88,6 +92,25 @@ async function hasHeldFunds({ operator, merchants }: SettleDeps): Promise<boolea
   for (const { merchant_id: merchantId, environment } of merchants) {
     const { balances } = await retry(() => operator(BalanceService).getBalances({ merchantId, environment }))
     if (balances.some(({ currency, held }) => currency !== COMMANDS_CURRENCY && held > 0n)) return true
+  }
+  return false
+}
+
+/**
+ * Whether the event of a final payment waits, as for an entry whose answer was lost. `sent` has the payments of which none does.
+ */
+async function hasUnsentEvents({ operator, merchants }: SettleDeps, sent: Set<string>): Promise<boolean> {
+  for (const { merchant_id: merchantId } of merchants) {
+    const payments = await readAll(async (pageToken) => {
+      const page = await operator(PaymentService).listPayments({ merchantId, pageToken, pageSize: 100 })
+      return { items: page.payments, nextPageToken: page.nextPageToken }
+    })
+    const unknown = payments.map(({ paymentId }) => paymentId).filter((id) => !sent.has(id))
+    await mapConcurrently(unknown, READS, async (paymentId) => {
+      const { events } = await retry(() => operator(PaymentExplanationService).explainPayment({ paymentId }))
+      if (events.every(({ published }) => published)) sent.add(paymentId)
+    })
+    if (unknown.some((id) => !sent.has(id))) return true
   }
   return false
 }
