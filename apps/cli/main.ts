@@ -1,3 +1,4 @@
+import { keepProcessAlive } from '#lib/base/time.ts'
 import { runCommand } from './program.ts'
 
 // The reader of a pipe, such as head, may end first.
@@ -10,9 +11,9 @@ const terminal = {
   stderr: process.stderr,
 }
 // The timers of `lib` keep no process alive, and a command that waits, as with --watch, may have nothing else.
-const alive = setInterval(() => {}, 2 ** 30)
+const release = keepProcessAlive()
 // Not awaited: the one file of the package is a script, which cannot wait at its top.
 void runCommand(process.argv.slice(2), terminal).then((code) => {
   process.exitCode = code
-  clearInterval(alive)
+  release()
 })

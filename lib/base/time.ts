@@ -30,6 +30,12 @@ export const machineClock: Clock = {
   },
 }
 
+/** Keeps the process alive until the returned function is called: for a command that waits, whose timers do not. */
+export function keepProcessAlive(): () => void {
+  const handle = setInterval(() => {}, 2 ** 30)
+  return () => clearInterval(handle)
+}
+
 let current = machineClock
 
 /** The clock of this process. */
