@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { entriesUpTo } from '#lib/base/entries-up-to.ts'
-import { uuidv7 } from '#lib/base/ids.ts'
+import { timeOfUuid, uuidv7 } from '#lib/base/ids.ts'
 import { clock, every, now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { Collection } from '#lib/store/store.ts'
@@ -13,7 +13,6 @@ import {
   type KeptExchange,
   type LostExchanges,
   type StoredExchange,
-  timeOfId,
 } from './kept-exchange.ts'
 
 /** Where exchanges are kept. */
@@ -150,7 +149,7 @@ function keptExchange(exchange: Exchange, known: KnownMerchant): KeptExchange {
     ...known,
     exchange_id,
     // Lists select by the id, so the time that they show must be the same.
-    answered_at: timeOfId(exchange_id),
+    answered_at: new Date(timeOfUuid(exchange_id)),
     request_id,
     application_id,
     method,

@@ -74,8 +74,3 @@ export function firstIdAt(time_ms: number): string {
   const digits = Math.max(0, Math.floor(time_ms)).toString(16).padStart(12, '0')
   return `${digits.slice(0, 8)}-${digits.slice(8)}`
 }
-
-/** The instant of an id. It may differ from the clock: ids go on in order when the clock steps back. */
-export function timeOfId(exchange_id: string): Date {
-  return new Date(Number.parseInt(exchange_id.slice(0, 8) + exchange_id.slice(9, 13), 16))
-}

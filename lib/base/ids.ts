@@ -34,6 +34,11 @@ export function uuidv7(): string {
   return `${timeText(state.last_ms)}-${(0x7000 | state.sequence).toString(16)}-${random.slice(0, 4)}-${random.slice(4)}`
 }
 
+/** The time in a UUIDv7, in milliseconds since 1970. It can differ from the clock: ids go on in order when the clock steps back. */
+export function timeOfUuid(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+}
+
 let text_of_ms = Number.NaN
 let text = ''
 

@@ -6,7 +6,7 @@ import {
   WatchExchangesResponseSchema,
 } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import type { ExchangeReadService } from '#gen/multihub/gateway/v1/exchange_read_service_pb.ts'
-import { isUuid } from '#lib/base/ids.ts'
+import { isUuid, timeOfUuid } from '#lib/base/ids.ts'
 import { clock } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 
@@ -33,7 +33,7 @@ export async function watchExchanges(
 
   /** The news since the last call, the oldest first. */
   async function read(): Promise<WatchExchangesResponse | undefined> {
-    const beginning = firstIdAt(timeOf(cursor) - OVERLAP_MS)
+    const beginning = firstIdAt(timeOfUuid(cursor) - OVERLAP_MS)
     for (const id of seen) if (id < beginning) seen.delete(id)
     const news = create(WatchExchangesResponseSchema)
     let after = beginning
@@ -60,11 +60,6 @@ export async function watchExchanges(
   if (sinceCursor === '') while ((await read()) !== undefined);
   const empty = (): WatchExchangesResponse => create(WatchExchangesResponseSchema, { cursor })
   return { first: empty(), poll: read, empty }
-}
-
-/** The milliseconds since 1970 in a UUIDv7. */
-function timeOf(id: string): number {
-  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }
 
 /** The first UUIDv7 of an instant. */
