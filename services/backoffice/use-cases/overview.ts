@@ -102,6 +102,8 @@ async function readOverview({
     ...known,
     paymentsLastHour: paid?.paymentsLastHour ?? [],
     paymentsLastDay: paid?.paymentsLastDay ?? [],
+    slotsLastHour: paid?.slotsLastHour ?? [],
+    slotsLastDay: paid?.slotsLastDay ?? [],
     computedTime: timestampFromDate(computed_at),
     unavailable: unavailable.sort(),
   }

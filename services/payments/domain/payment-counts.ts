@@ -44,6 +44,45 @@ export function createTally() {
   }
 }
 
+/** How payments of all routes went in one minute or hour. */
+export interface PaymentSlot {
+  readonly start: Date
+  readonly created: number
+  /** How many ended as a success, an error, declined or canceled. */
+  readonly ended: number
+  readonly succeeded: number
+}
+
+const ENDS: ReadonlySet<PaymentStatus> = new Set(['success', 'error', 'declined', 'canceled'])
+
+/** Adds up counts by minute or hour, whichever the roll-ups are of. */
+export function createSlots(period: Period) {
+  const slots = new Map<number, PaymentSlot>()
+  return {
+    add(at_ms: number, counts: readonly PaymentCount[]): void {
+      const start = startOf(period, new Date(at_ms))
+      const { created, ended, succeeded } = slots.get(start.getTime()) ?? {
+        created: 0,
+        ended: 0,
+        succeeded: 0,
+      }
+      const sum = (isCounted: (status: PaymentStatus) => boolean): number =>
+        counts.reduce((total, { status, count }) => (isCounted(status) ? total + count : total), 0)
+      slots.set(start.getTime(), {
+        start,
+        created: created + sum((status) => status === 'created'),
+        ended: ended + sum((status) => ENDS.has(status)),
+        succeeded: succeeded + sum((status) => status === 'success'),
+      })
+    },
+    /** The slots with payments, oldest first. */
+    list: (): PaymentSlot[] =>
+      [...slots.values()]
+        .filter(({ created, ended }) => created + ended > 0)
+        .sort((a, b) => a.start.getTime() - b.start.getTime()),
+  }
+}
+
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MINUTES = 1_440

@@ -2,10 +2,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type {
   PaymentCountSchema,
+  PaymentSlotSchema,
   SummarizePaymentsResponseSchema,
 } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { PAYMENT_STATUSES } from '#lib/contract/payment-status.ts'
-import type { PaymentCount } from '../domain/payment-counts.ts'
+import type { PaymentCount, PaymentSlot } from '../domain/payment-counts.ts'
 import type { PaymentsSummary } from '../use-cases/summarize-payments.ts'
 
 /** Maps the summary for a response. */
@@ -18,6 +19,8 @@ export function summaryToProto(
     openBreakers: summary.open_breakers,
     paymentsLastHour: summary.last_hour.map(countToProto),
     paymentsLastDay: summary.last_day.map(countToProto),
+    slotsLastHour: summary.slots_last_hour.map(slotToProto),
+    slotsLastDay: summary.slots_last_day.map(slotToProto),
     computedTime: timestampFromDate(summary.computed_at),
   }
 }
@@ -28,4 +31,18 @@ function countToProto({
   count,
 }: PaymentCount): MessageInitShape<typeof PaymentCountSchema> {
   return { serviceId: service_id, status: PAYMENT_STATUSES.toProto(status), count: BigInt(count) }
+}
+
+function slotToProto({
+  start,
+  created,
+  ended,
+  succeeded,
+}: PaymentSlot): MessageInitShape<typeof PaymentSlotSchema> {
+  return {
+    startTime: timestampFromDate(start),
+    created: BigInt(created),
+    ended: BigInt(ended),
+    succeeded: BigInt(succeeded),
+  }
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { now } from '#lib/base/time.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { propertyRuns } from '../../../test/support/property-runs.ts'
-import type { PaymentCount } from '../domain/payment-counts.ts'
+import type { PaymentCount, PaymentSlot } from '../domain/payment-counts.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { createPaymentCounter, type PaymentCounter } from './count-payments.ts'
@@ -56,6 +56,20 @@ const action = fc.oneof(
   },
 )
 
+/** What the slots of a time add up to. */
+function sumOf(slots: readonly PaymentSlot[]) {
+  const sum = (name: 'created' | 'ended' | 'succeeded'): number =>
+    slots.reduce((total, slot) => total + slot[name], 0)
+  return { created: sum('created'), ended: sum('ended'), succeeded: sum('succeeded') }
+}
+
+/** What the counts by route and status say about the same time. */
+function endsOf(counts: readonly PaymentCount[]) {
+  const sum = (statuses: readonly string[]): number =>
+    counts.reduce((total, { status, count }) => (statuses.includes(status) ? total + count : total), 0)
+  return { created: sum(['created']), ended: sum(['success', 'declined']), succeeded: sum(['success']) }
+}
+
 // O18
 test('nothing is counted twice, and a killed process loses only what it had not stored', async () => {
   await fc.assert(
@@ -85,9 +99,11 @@ test('nothing is counted twice, and a killed process loses only what it had not 
         if (one.kind !== 'kill') storedBy(counter)
         if (one.kind !== 'flush') running[one.who] = start()
         for (const reader of running) {
-          const { last_hour, last_day } = await reader.read(now())
+          const { last_hour, last_day, slots_last_hour, slots_last_day } = await reader.read(now())
           expect(sorted(last_hour)).toEqual(expected(events, reader, 60))
           expect(sorted(last_day)).toEqual(expected(events, reader, 1_440))
+          expect(sumOf(slots_last_hour)).toEqual(endsOf(last_hour))
+          expect(sumOf(slots_last_day)).toEqual(endsOf(last_day))
         }
       }
     }),
@@ -107,6 +123,28 @@ test('counts each status that a payment enters, and nothing else', async () => {
   const { last_hour } = await counter.read(now())
   expect(sorted(last_hour)).toEqual(['501 created 1', '501 success 1'])
   expect(await fixture.store.payment_counts.find('key', { equals: ['minute'] }, { limit: 9 })).toEqual([])
+})
+
+test('a minute is a slot of the last hour, an hour one of the last day, and times without payments have none', async () => {
+  using clock = installManualClock()
+  clock.stepWall(10 * 60 * MINUTE_MS + 59 * MINUTE_MS)
+  await using fixture = await openPayments()
+  const counter = createPaymentCounter(fixture.store.payment_counts)
+  const created = newDeposit()
+  counter.onWritten(created, undefined)
+  clock.stepWall(2 * MINUTE_MS)
+  counter.onWritten(newDeposit({ status: 'success' }), created)
+  const { slots_last_hour, slots_last_day } = await counter.read(now())
+  const shown = (slots: readonly PaymentSlot[]) =>
+    slots.map((slot) => [slot.start.toISOString().slice(11, 16), slot.created, slot.ended, slot.succeeded])
+  expect(shown(slots_last_hour)).toEqual([
+    ['10:59', 1, 0, 0],
+    ['11:01', 0, 1, 1],
+  ])
+  expect(shown(slots_last_day)).toEqual([
+    ['10:00', 1, 0, 0],
+    ['11:00', 0, 1, 1],
+  ])
 })
 
 test('routes beyond the bound are counted together, and the roll-ups expire after two days', async () => {

@@ -4,6 +4,7 @@ import type { Collection } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import {
+  createSlots,
   createTally,
   enteredStatus,
   type PaymentCount,
@@ -61,16 +62,21 @@ export function createPaymentCounter(roll_ups: Collection<PaymentRollUp>) {
   }
 
   /** What this process knows better than the store, and then what all others have stored. */
-  async function sum(periods: ReturnType<typeof periodsOf>['day']): Promise<readonly PaymentCount[]> {
+  async function sum(periods: ReturnType<typeof periodsOf>['day'], slot: Period) {
     const total = createTally()
+    const slots = createSlots(slot)
+    const count = (start_ms: number, counts: readonly PaymentCount[]): void => {
+      counts.forEach(total.add)
+      slots.add(start_ms, counts)
+    }
     for (const { period, from, to } of periods) {
       const own = new Map([...pending[period]].map(([start_ms, tally]) => [start_ms, tally.list()]))
       for (const [start_ms, counts] of own)
-        if (start_ms >= from.getTime() && !(to && start_ms >= to.getTime())) counts.forEach(total.add)
+        if (start_ms >= from.getTime() && !(to && start_ms >= to.getTime())) count(start_ms, counts)
       for await (const { process_id: writer, start, counts } of readRollUps(roll_ups, period, { from, to }))
-        if (writer !== process_id || !own.has(start.getTime())) counts.forEach(total.add)
+        if (writer !== process_id || !own.has(start.getTime())) count(start.getTime(), counts)
     }
-    return total.list()
+    return { counts: total.list(), slots: slots.list() }
   }
 
   const onError = (error: unknown): void => log.warn({ error }, 'the counts of payments could not be stored')
@@ -84,10 +90,17 @@ export function createPaymentCounter(roll_ups: Collection<PaymentRollUp>) {
       add('minute', counted)
       add('hour', counted)
     },
-    /** The counts of the last 60 minutes and of the last 24 hours, of all processes. */
+    /** The counts of the last 60 minutes and of the last 24 hours, of all processes, and how they spread over the time. */
     async read(at: Date) {
-      const { hour, day } = periodsOf(at)
-      return { last_hour: await sum(hour), last_day: await sum(day) }
+      const periods = periodsOf(at)
+      const hour = await sum(periods.hour, 'minute')
+      const day = await sum(periods.day, 'hour')
+      return {
+        last_hour: hour.counts,
+        last_day: day.counts,
+        slots_last_hour: hour.slots,
+        slots_last_day: day.slots,
+      }
     },
     flush,
     /** Stores what it has counted. */

@@ -6,7 +6,7 @@ import type { Collection } from '#lib/store/store.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
 import type { StoredPayment } from '../domain/payment.ts'
-import type { PaymentCount } from '../domain/payment-counts.ts'
+import type { PaymentCount, PaymentSlot } from '../domain/payment-counts.ts'
 import type { PaymentCounter } from './count-payments.ts'
 
 /** What the summary needs. */
@@ -27,6 +27,8 @@ export interface PaymentsSummary {
   readonly open_breakers: OpenItems
   readonly last_hour: readonly PaymentCount[]
   readonly last_day: readonly PaymentCount[]
+  readonly slots_last_hour: readonly PaymentSlot[]
+  readonly slots_last_day: readonly PaymentSlot[]
   readonly computed_at: Date
 }
 

@@ -8,7 +8,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { OpenItems } from "../../common/v1/open_items_pb.ts";
 import { file_multihub_common_v1_open_items } from "../../common/v1/open_items_pb.ts";
-import type { PaymentCount } from "../../payments/v1/payment_service_pb.ts";
+import type { PaymentCount, PaymentSlot } from "../../payments/v1/payment_service_pb.ts";
 import { file_multihub_payments_v1_payment_service } from "../../payments/v1/payment_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/backoffice/v1/overview_service.proto.
  */
 export const file_multihub_backoffice_v1_overview_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1tdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL292ZXJ2aWV3X3NlcnZpY2UucHJvdG8SFm11bHRpaHViLmJhY2tvZmZpY2UudjEiFAoSR2V0T3ZlcnZpZXdSZXF1ZXN0IpQGChNHZXRPdmVydmlld1Jlc3BvbnNlEjYKD3BlbmRpbmdfcmVmdW5kcxgBIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSPgoXY2hhcmdlYmFja3NfYnlfZGVhZGxpbmUYAiABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjkKEnVucmVzb2x2ZWRfdGlja2V0cxgDIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNQoOb3Blbl9hbm9tYWxpZXMYBCABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjQKDXN0dWNrX2VmZmVjdHMYBSABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjYKD2RlYWRfZGVsaXZlcmllcxgGIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNgoPaGVsZF9kZWxpdmVyaWVzGAcgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI0Cg1vcGVuX2JyZWFrZXJzGAggASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI4ChFwZW5kaW5nX2FwcHJvdmFscxgJIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSPgoScGF5bWVudHNfbGFzdF9ob3VyGAogAygLMiIubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudENvdW50Ej0KEXBheW1lbnRzX2xhc3RfZGF5GAsgAygLMiIubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudENvdW50EjYKBmxlZGdlchgMIAEoCzImLm11bHRpaHViLmJhY2tvZmZpY2UudjEuTGVkZ2VyT3ZlcnZpZXcSMQoNY29tcHV0ZWRfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLdW5hdmFpbGFibGUYDiADKAkiVwoOTGVkZ2VyT3ZlcnZpZXcSEgoKY29uc2lzdGVudBgBIAEoCBIxCg12ZXJpZmllZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDJ5Cg9PdmVydmlld1NlcnZpY2USZgoLR2V0T3ZlcnZpZXcSKi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkdldE92ZXJ2aWV3UmVxdWVzdBorLm11bHRpaHViLmJhY2tvZmZpY2UudjEuR2V0T3ZlcnZpZXdSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_open_items, file_multihub_payments_v1_payment_service]);
+  fileDesc("Ci1tdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL292ZXJ2aWV3X3NlcnZpY2UucHJvdG8SFm11bHRpaHViLmJhY2tvZmZpY2UudjEiFAoSR2V0T3ZlcnZpZXdSZXF1ZXN0IosHChNHZXRPdmVydmlld1Jlc3BvbnNlEjYKD3BlbmRpbmdfcmVmdW5kcxgBIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSPgoXY2hhcmdlYmFja3NfYnlfZGVhZGxpbmUYAiABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjkKEnVucmVzb2x2ZWRfdGlja2V0cxgDIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNQoOb3Blbl9hbm9tYWxpZXMYBCABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjQKDXN0dWNrX2VmZmVjdHMYBSABKAsyHS5tdWx0aWh1Yi5jb21tb24udjEuT3Blbkl0ZW1zEjYKD2RlYWRfZGVsaXZlcmllcxgGIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSNgoPaGVsZF9kZWxpdmVyaWVzGAcgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI0Cg1vcGVuX2JyZWFrZXJzGAggASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcxI4ChFwZW5kaW5nX2FwcHJvdmFscxgJIAEoCzIdLm11bHRpaHViLmNvbW1vbi52MS5PcGVuSXRlbXMSPgoScGF5bWVudHNfbGFzdF9ob3VyGAogAygLMiIubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudENvdW50Ej0KEXBheW1lbnRzX2xhc3RfZGF5GAsgAygLMiIubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudENvdW50EjYKBmxlZGdlchgMIAEoCzImLm11bHRpaHViLmJhY2tvZmZpY2UudjEuTGVkZ2VyT3ZlcnZpZXcSMQoNY29tcHV0ZWRfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLdW5hdmFpbGFibGUYDiADKAkSOgoPc2xvdHNfbGFzdF9ob3VyGA8gAygLMiEubXVsdGlodWIucGF5bWVudHMudjEuUGF5bWVudFNsb3QSOQoOc2xvdHNfbGFzdF9kYXkYECADKAsyIS5tdWx0aWh1Yi5wYXltZW50cy52MS5QYXltZW50U2xvdCJXCg5MZWRnZXJPdmVydmlldxISCgpjb25zaXN0ZW50GAEgASgIEjEKDXZlcmlmaWVkX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wMnkKD092ZXJ2aWV3U2VydmljZRJmCgtHZXRPdmVydmlldxIqLm11bHRpaHViLmJhY2tvZmZpY2UudjEuR2V0T3ZlcnZpZXdSZXF1ZXN0GisubXVsdGlodWIuYmFja29mZmljZS52MS5HZXRPdmVydmlld1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_common_v1_open_items, file_multihub_payments_v1_payment_service]);
 
 /**
  * GetOverviewRequest has no filter: the numbers are about all merchants.
@@ -137,6 +137,20 @@ export type GetOverviewResponse = Message<"multihub.backoffice.v1.GetOverviewRes
    * @generated from field: repeated string unavailable = 14;
    */
   unavailable: string[];
+
+  /**
+   * slots_last_hour has the payments of the last 60 minutes by minute, of all routes. A minute without payments is left out.
+   *
+   * @generated from field: repeated multihub.payments.v1.PaymentSlot slots_last_hour = 15;
+   */
+  slotsLastHour: PaymentSlot[];
+
+  /**
+   * slots_last_day has the payments of the last 24 hours by hour. An hour without payments is left out.
+   *
+   * @generated from field: repeated multihub.payments.v1.PaymentSlot slots_last_day = 16;
+   */
+  slotsLastDay: PaymentSlot[];
 };
 
 /**
