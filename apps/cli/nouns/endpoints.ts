@@ -8,7 +8,7 @@ export const noun: Noun = {
       name: 'list',
       about: 'list the endpoints of a merchant',
       rpc: 'listEndpoints',
-      columns: ['endpoint_id', 'environment', 'enabled', 'url', 'events'],
+      columns: ['endpoint_id', 'environment', 'enabled', 'secret_create_time', 'url', 'events'],
     },
     { name: 'show', about: 'show an endpoint without its secret', rpc: 'getEndpoint', id: 'endpoint_id' },
     { name: 'create', about: 'create an endpoint; its secret is shown once', rpc: 'createEndpoint' },

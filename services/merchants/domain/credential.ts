@@ -50,6 +50,8 @@ export interface Credential
   readonly api_version: ApiVersion
   /** The newest first. Only the newest has no `expires_at`. */
   readonly secrets: readonly StoredSecret[]
+  /** When the newest secret was issued. */
+  readonly secret_created_at: Date
 }
 
 const ALLOWLIST_MAX = 256

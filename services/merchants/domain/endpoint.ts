@@ -8,6 +8,8 @@ export interface Endpoint extends StoredSettings<typeof ENDPOINT_SETTINGS>, Merc
   readonly url: string
   /** Absent on an endpoint whose secret was never issued (N7): deliveries start when its secret is rotated. */
   readonly sealed_secret?: string
+  /** When the secret was issued. */
+  readonly secret_created_at?: Date
   /** Set until the secret is rotated: a repeated creation returns only the secret that it issued (O12). */
   readonly is_first_secret?: boolean
 }

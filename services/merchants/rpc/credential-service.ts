@@ -13,7 +13,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
 import { createCredential, rotateSecret, updateCredential } from '../use-cases/credentials.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
-import { listForOperator } from '../use-cases/registry-reads.ts'
+import { listWithSecrets } from '../use-cases/registry-reads.ts'
 
 const API_VERSIONS = createEnumMap<Credential['api_version'], ApiVersionProto>({
   v1: ApiVersionProto.V1,
@@ -70,7 +70,7 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
       credential: credentialToProto(await deps.store.credentials.get(applicationId)),
     })),
     listCredentials: by(['backoffice', 'internal'], async (request) => {
-      const page = await listForOperator(deps, deps.store.credentials, request)
+      const page = await listWithSecrets(deps, deps.store.credentials, request)
       return { credentials: page.items.map(credentialToProto), nextPageToken: page.next_page_token }
     }),
   })
@@ -94,6 +94,7 @@ export function credentialToProto(credential: Credential): MessageInitShape<type
     ),
     disabledMethods: [...credential.disabled_methods],
     supportResources: [...credential.support_resources],
+    secretCreateTime: timestampFromDate(credential.secret_created_at),
     ...timesToProto(credential),
   }
 }

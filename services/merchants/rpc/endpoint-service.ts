@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
@@ -9,7 +10,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
 import { createEndpoint, rotateEndpointSecret, updateEndpoint } from '../use-cases/endpoints.ts'
-import { listForOperator } from '../use-cases/registry-reads.ts'
+import { listWithSecrets } from '../use-cases/registry-reads.ts'
 
 /** Serves the operator's RPCs for callback endpoints. */
 export function createEndpointRpc(deps: MerchantsDeps): RpcService {
@@ -49,7 +50,7 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
       endpoint: endpointToProto(await deps.store.endpoints.get(endpointId)),
     })),
     listEndpoints: by(['backoffice', 'internal'], async (request) => {
-      const page = await listForOperator(deps, deps.store.endpoints, request)
+      const page = await listWithSecrets(deps, deps.store.endpoints, request)
       return { endpoints: page.items.map(endpointToProto), nextPageToken: page.next_page_token }
     }),
   })
@@ -66,6 +67,7 @@ export function endpointToProto(endpoint: Endpoint): MessageInitShape<typeof End
     maxRetries: endpoint.max_retries,
     retryDelaySeconds: endpoint.retry_delay_seconds,
     enabled: endpoint.enabled,
+    ...(endpoint.secret_created_at && { secretCreateTime: timestampFromDate(endpoint.secret_created_at) }),
     ...timesToProto(endpoint),
   }
 }

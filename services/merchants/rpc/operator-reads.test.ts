@@ -1,3 +1,4 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
@@ -98,4 +99,46 @@ test('without a merchant, the lists have those of all merchants in pages', async
     })
     expect((await list({ merchantId: merchants[1] })).some).toEqual(listed.slice(2, 4))
   }
+})
+
+// O8: which secrets to rotate next
+test('credentials and endpoints whose secret is older than an instant are listed, the oldest first', async () => {
+  const credentials = fixture.client(CredentialService)
+  const endpoints = fixture.client(EndpointService)
+  const [rotated = '', second = ''] = ids.credentials
+  const [first_endpoint = '', rotated_endpoint = '', ...other_endpoints] = ids.endpoints
+  const before = new Date()
+  await credentials.rotateSecret({ applicationId: rotated, overlapSeconds: 60 })
+  await endpoints.rotateEndpointSecret({ endpointId: rotated_endpoint })
+  const { credential } = await credentials.getCredential({ applicationId: rotated })
+  expect(
+    credential?.secretCreateTime && timestampDate(credential.secretCreateTime).getTime(),
+  ).toBeGreaterThanOrEqual(before.getTime())
+  expect(credential?.createTime).not.toEqual(credential?.secretCreateTime)
+
+  const listOf = async (request: object): Promise<string[]> => {
+    const listed: string[] = []
+    for (let pageToken = ''; ; ) {
+      const page = await credentials.listCredentials({ ...request, pageToken })
+      listed.push(...page.credentials.map(({ applicationId }) => applicationId))
+      pageToken = page.nextPageToken
+      if (pageToken === '') return listed
+    }
+  }
+  const secretCreatedTo = credential?.secretCreateTime
+  expect(await listOf({ secretCreatedTo, pageSize: 2 })).toEqual(ids.credentials.slice(1))
+  const later = { seconds: (secretCreatedTo?.seconds ?? 0n) + 1n }
+  expect(await listOf({ secretCreatedTo: later })).toEqual([...ids.credentials.slice(1), rotated])
+  expect(await listOf({ secretCreatedTo: later, merchantId: merchants[0] })).toEqual([second, rotated])
+  expect(await listOf({ secretCreatedTo, merchantId: merchants[0] })).toEqual([second])
+
+  const old = await endpoints.listEndpoints({ secretCreatedTo: later })
+  expect(old.endpoints.map(({ endpointId }) => endpointId)).toEqual([
+    first_endpoint,
+    ...other_endpoints,
+    rotated_endpoint,
+  ])
+  await expect(
+    credentials.listCredentials({ secretCreatedTo: { seconds: 9_999_999_999_999n } }),
+  ).rejects.toMatchObject({ code: 9000, details: { description: 'secret_created_to' } })
 })

@@ -19,6 +19,11 @@ import { openCreations } from './creations.ts'
 import { openIssuedIds } from './issued-ids.ts'
 import { openRegistryCollection, type RegistryCollection } from './registry-collection.ts'
 
+/** The index by the age of the present secret. An endpoint without a secret is not in it. */
+const SECRET_INDEX = {
+  by_secret: { fields: ['secret_created_at'], where: 'secret_created_at', across_partitions: true },
+} as const
+
 /** All collections of the registry. */
 export type MerchantsStore = Awaited<ReturnType<typeof openMerchantsStore>>
 
@@ -34,6 +39,7 @@ export async function openMerchantsStore(store: Store) {
       kind: ChangeKind.CREDENTIAL,
       id_field: 'application_id',
       id_form: 'number',
+      indexes: SECRET_INDEX,
       unknown: 3003,
     }),
     routes: await openRegistryCollection<Route>(store, {
@@ -48,6 +54,7 @@ export async function openMerchantsStore(store: Store) {
       kind: ChangeKind.ENDPOINT,
       id_field: 'endpoint_id',
       id_form: 'uuid',
+      indexes: SECRET_INDEX,
       unknown: 1003,
     }),
     merchants: await openRegistryCollection<Merchant>(store, {
@@ -67,6 +74,26 @@ export async function openMerchantsStore(store: Store) {
     creations: await openCreations(store),
     issued_ids: await openIssuedIds(store),
   }
+}
+
+/** A page of the credentials or endpoints whose present secret was issued before an instant, the oldest first. */
+export function listBySecretAge<D extends Credential | Endpoint>(
+  { collection, spec }: RegistryCollection<D>,
+  issued_before: Date,
+  request: PageRequest,
+): Promise<Page<D>> {
+  const [id_field = ''] = spec.key
+  const list = {
+    collection,
+    index: 'by_secret',
+    range: { to: issued_before },
+    token_scope: { list: 'secrets' },
+    position: {
+      secret_created_at: 'instant',
+      [id_field]: id_field === 'application_id' ? 'integer' : 'text',
+    },
+  } as const
+  return readPage(list, request)
 }
 
 /**

@@ -39,7 +39,8 @@ export async function createCredential(
         const application_id = Number(id)
         const sealed = keyring.seal(newSecret(), ownerOfCredentialSecret(application_id))
         const { api_version } = given
-        return { application_id, ...scope, ...settings, api_version, secrets: [{ sealed, is_first: true }] }
+        const secrets = [{ sealed, is_first: true }]
+        return { application_id, ...scope, ...settings, api_version, secrets, secret_created_at: now() }
       },
     }
   })
@@ -94,8 +95,10 @@ export async function rotateSecret(
   checkInteger(overlap_seconds, 'overlap_seconds', 0, OVERLAP_MAX_SECONDS)
   const secret = newSecret()
   const sealed = keys.credential.seal(secret, ownerOfCredentialSecret(application_id))
-  const old_secret_expires_at = new Date(now().getTime() + overlap_seconds * 1_000)
+  const secret_created_at = now()
+  const old_secret_expires_at = new Date(secret_created_at.getTime() + overlap_seconds * 1_000)
   await store.credentials.update(application_id, ({ secrets }) => ({
+    secret_created_at,
     secrets: [{ sealed }, ...(overlap_seconds === 0 ? [] : keepOlder(secrets, old_secret_expires_at))],
   }))
   return { secret, old_secret_expires_at }

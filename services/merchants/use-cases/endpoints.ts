@@ -1,5 +1,6 @@
 import { newSecret, type Secret } from '#lib/base/crypto/secret.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
@@ -36,7 +37,8 @@ export async function createEndpoint(
       issueId: async () => uuidv7(),
       documentOf: (endpoint_id) => {
         const sealed_secret = keyring.seal(newSecret(), ownerOfEndpointSecret(endpoint_id))
-        return { endpoint_id, ...scope, url, ...settings, sealed_secret, is_first_secret: true }
+        const secret = { sealed_secret, secret_created_at: now(), is_first_secret: true }
+        return { endpoint_id, ...scope, url, ...settings, ...secret }
       },
     }
   })
@@ -66,7 +68,11 @@ export async function updateEndpoint(
 export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: string): Promise<Secret> {
   const secret = newSecret()
   const sealed_secret = deps.keys.endpoint.seal(secret, ownerOfEndpointSecret(endpoint_id))
-  await deps.store.endpoints.update(endpoint_id, () => ({ sealed_secret, is_first_secret: false }))
+  await deps.store.endpoints.update(endpoint_id, () => ({
+    sealed_secret,
+    secret_created_at: now(),
+    is_first_secret: false,
+  }))
   return secret
 }
 

@@ -1,8 +1,13 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { checkInstant } from '#lib/contract/operator-fields.ts'
 import { checkPageSize, type PageRequest } from '#lib/patterns/paging/read-page.ts'
+import type { Credential } from '../domain/credential.ts'
+import type { Endpoint } from '../domain/endpoint.ts'
 import { statusOf } from '../domain/merchant.ts'
 import type { RegistryDocument } from '../domain/settings.ts'
+import { listBySecretAge } from '../store/merchants-store.ts'
 import type { RegistryCollection } from '../store/registry-collection.ts'
 import type { MerchantsDeps } from './deps.ts'
 
@@ -42,6 +47,12 @@ export async function listIn<D extends { readonly environment: Environment }>(
   return (await owned.listByMerchant(merchant_id)).filter((one) => one.environment === environment)
 }
 
+interface OperatorList {
+  readonly merchantId: string
+  readonly pageSize: number
+  readonly pageToken: string
+}
+
 /**
  * Lists for the operator what a merchant has, all at once, or a page of what all merchants have. Refuses an unknown merchant with
  * 1003, and with 9000 a wrong page size or token.
@@ -52,13 +63,32 @@ export async function listForOperator<D>(
     listByMerchant(merchant_id: string): Promise<readonly D[]>
     listPage(page: PageRequest): Promise<{ readonly items: readonly D[]; readonly next_page_token: string }>
   },
-  request: { readonly merchantId: string; readonly pageSize: number; readonly pageToken: string },
+  request: OperatorList,
 ): Promise<{ readonly items: readonly D[]; readonly next_page_token: string }> {
   const { merchantId: merchant_id, pageSize: page_size, pageToken: page_token } = request
   if (merchant_id === '') return owned.listPage({ page_size, page_token })
   checkPageSize(page_size)
   await deps.store.merchants.get(merchant_id)
   return { items: await owned.listByMerchant(merchant_id), next_page_token: '' }
+}
+
+/**
+ * The same list of credentials or endpoints; with `secretCreatedTo`, of those whose present secret was issued before it, the oldest
+ * first.
+ */
+export async function listWithSecrets<D extends Credential | Endpoint>(
+  deps: MerchantsDeps,
+  owned: RegistryCollection<D>,
+  request: OperatorList & { readonly secretCreatedTo?: Timestamp | undefined },
+): Promise<{ readonly items: readonly D[]; readonly next_page_token: string }> {
+  const { merchantId, pageSize: page_size, pageToken: page_token, secretCreatedTo } = request
+  if (secretCreatedTo === undefined) return listForOperator(deps, owned, request)
+  const issued_before = checkInstant(secretCreatedTo, 'secret_created_to')
+  if (merchantId === '') return listBySecretAge(owned, issued_before, { page_size, page_token })
+  const { items } = await listForOperator(deps, owned, request)
+  const ageOf = (one: D): number => one.secret_created_at?.getTime() ?? Number.POSITIVE_INFINITY
+  const old = items.filter((one) => ageOf(one) < issued_before.getTime())
+  return { items: old.toSorted((a, b) => ageOf(a) - ageOf(b)), next_page_token: '' }
 }
 
 const CHANGES_MAX = 1_000

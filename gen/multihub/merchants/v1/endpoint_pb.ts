@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/merchants/v1/endpoint.proto.
  */
 export const file_multihub_merchants_v1_endpoint: GenFile = /*@__PURE__*/
-  fileDesc("CiRtdWx0aWh1Yi9tZXJjaGFudHMvdjEvZW5kcG9pbnQucHJvdG8SFW11bHRpaHViLm1lcmNoYW50cy52MSLFAgoIRW5kcG9pbnQSEwoLZW5kcG9pbnRfaWQYASABKAkSEwoLbWVyY2hhbnRfaWQYAiABKAkSNAoLZW52aXJvbm1lbnQYAyABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSCwoDdXJsGAQgASgJEg4KBmV2ZW50cxgFIAMoCRIXCg90aW1lb3V0X3NlY29uZHMYBiABKAUSEwoLbWF4X3JldHJpZXMYByABKAUSGwoTcmV0cnlfZGVsYXlfc2Vjb25kcxgIIAEoBRIPCgdlbmFibGVkGAkgASgIEi8KC2NyZWF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBiBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
+  fileDesc("CiRtdWx0aWh1Yi9tZXJjaGFudHMvdjEvZW5kcG9pbnQucHJvdG8SFW11bHRpaHViLm1lcmNoYW50cy52MSL9AgoIRW5kcG9pbnQSEwoLZW5kcG9pbnRfaWQYASABKAkSEwoLbWVyY2hhbnRfaWQYAiABKAkSNAoLZW52aXJvbm1lbnQYAyABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSCwoDdXJsGAQgASgJEg4KBmV2ZW50cxgFIAMoCRIXCg90aW1lb3V0X3NlY29uZHMYBiABKAUSEwoLbWF4X3JldHJpZXMYByABKAUSGwoTcmV0cnlfZGVsYXlfc2Vjb25kcxgIIAEoBRIPCgdlbmFibGVkGAkgASgIEi8KC2NyZWF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNgoSc2VjcmV0X2NyZWF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcGIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_common_v1_environment]);
 
 /**
  * Endpoint is a merchant's address for callbacks.
@@ -98,6 +98,13 @@ export type Endpoint = Message<"multihub.merchants.v1.Endpoint"> & {
    * @generated from field: google.protobuf.Timestamp update_time = 11;
    */
   updateTime?: Timestamp | undefined;
+
+  /**
+   * secret_create_time is when its present secret was issued. It is absent on an endpoint whose secret was never issued.
+   *
+   * @generated from field: google.protobuf.Timestamp secret_create_time = 12;
+   */
+  secretCreateTime?: Timestamp | undefined;
 };
 
 /**
