@@ -284,4 +284,18 @@ async function expectKept(rpc: string, request: object): Promise<void> {
   expect(kept).not.toEqual([])
   if (kept.every(({ after }) => after !== '{}')) expect(kept.map(({ after }) => after)).toContain(entry.after)
   expect(`${entry.before}${entry.after}`).not.toContain(PLANTED)
+  await expectFoundByAnswer(rpc, answer.body, entry.auditId)
+}
+
+/** An act is among the entries of each resource that its answer shows, such as what it has created. */
+async function expectFoundByAnswer(rpc: string, body: object, audit_id: string): Promise<void> {
+  const list = 'multihub.backoffice.v1.AuditService/ListAuditEntries'
+  for (const resource of Object.values(body)) {
+    const [name = '', id = ''] = Object.entries(resource ?? {})[0] ?? []
+    const [, kind] = /^([a-z]+)Id$/.exec(name) ?? []
+    if (kind === undefined) continue
+    const filter = { rpc, targetKind: kind, targetId: id, pageSize: 1 }
+    const { body: found } = await call(operator.token, list, filter)
+    expect([kind, found.entries[0]?.auditId]).toEqual([kind, audit_id])
+  }
 }

@@ -100,6 +100,24 @@ test('processes that write at once chain their batches, and lose nothing', async
 })
 
 describe('an act whose process was lost', () => {
+  test('is found by what it created, which its owner has kept, once, also when its process ends it later', async () => {
+    const after = '{"credentials 1001":{"status":"active"},"creations x":{}}'
+    await using fixture = await openAuditFixture(async () => ({ before: '{}', after }))
+    const { audit } = fixture
+    const lost = await audit.begin(intent({ deadline: new Date(now().getTime() + 1_000) }))
+    fixture.advance(61_001)
+    await audit.completeActs()
+    const query = { target_kind: 'application', target_id: '1001' }
+    const merchant = { kind: 'merchant', id: '1000' }
+    const targets = [merchant, { kind: 'application', id: '1001' }]
+    expect(await listAll(audit, query)).toMatchObject([{ audit_id: lost, outcome: 'done', targets }])
+    const { principal_id, rpc } = intent()
+    const added = { principal_id, rpc, merchant_id: '1000', targets: targets.slice(1) }
+    await audit.end(lost, { outcome: 'done', added })
+    expect(await listAll(audit, query)).toMatchObject([{ audit_id: lost, targets }])
+    expect(await audit.verify()).toEqual({ entries: 1n, problems: [] })
+  })
+
   test.each([
     [{ before: '{"n":1}', after: '{"n":2}' }, 'done'],
     [undefined, 'unknown'],

@@ -87,6 +87,52 @@ test('an act on what a merchant owns is among the entries of the merchant, altho
   ])
 })
 
+// O4: its request does not name what it creates
+test('a creation is among the entries of what it created, with every filter of its entry, and once', async () => {
+  const creator = await door.newPrincipal(['admin'])
+  const named = {
+    name: 'created',
+    timezone: 'UTC',
+    environments: ['ENVIRONMENT_TEST'],
+    operationId: uuidv7(),
+  }
+  const rpc = 'multihub.merchants.v1.MerchantService/CreateMerchant'
+  const { body } = await door.call(creator.token, rpc, named)
+  const { merchantId } = body.merchant
+  const scope = { merchantId, environment: 'ENVIRONMENT_TEST' }
+  const credential = { ...scope, apiVersion: 'API_VERSION_V1', operationId: uuidv7() }
+  const created = await door.call(creator.token, CREATE_CREDENTIAL, credential)
+  const { applicationId } = created.body.credential
+  await door.call(creator.token, UPDATE_CREDENTIAL, { applicationId, dailyLimit: '7' })
+
+  const of_merchant = { targetKind: 'merchant', targetId: merchantId }
+  const [entry] = await entriesOf({ rpc, ...of_merchant })
+  expect(entry).toMatchObject({ merchantId, targets: [{ kind: 'merchant', id: merchantId }] })
+  for (const filter of [
+    {},
+    { principalId: creator.id },
+    { merchantId },
+    { principalId: creator.id, merchantId },
+  ])
+    expect(await entriesOf({ ...filter, rpc, ...of_merchant })).toEqual([entry])
+  expect(await entriesOf({ rpc, merchantId })).toEqual([entry])
+  expect(await entriesOf({ rpc, ...of_merchant, merchantId: merchant_id })).toEqual([])
+
+  const of_application = { targetKind: 'application', targetId: applicationId }
+  const rpcsOf = async (filter: object) => (await entriesOf(filter)).map((one) => one.rpc)
+  const both = [UPDATE_CREDENTIAL, CREATE_CREDENTIAL]
+  expect(await rpcsOf(of_application)).toEqual(both)
+  expect(await rpcsOf({ ...of_application, merchantId, principalId: creator.id })).toEqual(both)
+  expect(await rpcsOf({ targetKind: 'application', principalId: creator.id })).toEqual(both)
+  expect(await rpcsOf({ merchantId })).toEqual([...both, rpc])
+  const page = await door.call(admin.token, LIST, { ...of_application, pageSize: 1 })
+  const { nextPageToken: pageToken } = page.body
+  const next = await door.call(admin.token, LIST, { ...of_application, pageSize: 1, pageToken })
+  expect([page, next].map(({ body: { entries } }) => entries[0].rpc)).toEqual(both)
+  expect(next.body.nextPageToken).toBe('')
+  expect((await door.call(admin.token, VERIFY, {})).body).toMatchObject({ consistent: true })
+})
+
 // O4
 test('an act leaves one entry, with who, what, why and what came of it', async () => {
   const money = await door.newPrincipal(['money'])
@@ -98,7 +144,10 @@ test('an act leaves one entry, with who, what, why and what came of it', async (
     principalName: 'money',
     rpc: ADJUST,
     merchantId: merchant_id,
-    targets: [{ kind: 'merchant', id: merchant_id }],
+    targets: [
+      { kind: 'merchant', id: merchant_id },
+      { kind: 'entry', id: answer.body.entry.entryId },
+    ],
     reason: 'month end',
     outcome: 'AUDIT_OUTCOME_DONE',
     requestId: expect.stringMatching(/./),

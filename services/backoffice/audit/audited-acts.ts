@@ -2,16 +2,18 @@ import type { Message } from '@bufbuild/protobuf'
 import { currentRequest, withRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { ServedMethod } from '#lib/rpc/service.ts'
 import { AUDIT_HEADER, CALL_TIMEOUT_MAX_MS } from '#lib/rpc/settings.ts'
 import type { KeptAct } from '#lib/store/kept-acts.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
+import { fieldsOf } from '../door/message-fields.ts'
 import type { Act, ActOfSignIn, OperatorCall } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
 import type { Audit } from './audit.ts'
 import type { FindAct } from './complete-acts.ts'
-import type { AuditIntent, AuditOutcome, AuditTarget } from './domain/audit-record.ts'
+import { type AuditIntent, type AuditOutcome, type AuditTarget, additionTo } from './domain/audit-record.ts'
 import { maskMessage } from './domain/mask-message.ts'
 import type { FindMerchant } from './find-merchant.ts'
 
@@ -46,7 +48,8 @@ export function createAuditedAct({
     const change = changes
       ? { after: maskMessage(method.output, answer), ...(await changeOf(findAct, audit_id, intent)) }
       : {}
-    await audit.end(audit_id, { outcome: 'done', ...change })
+    const added = additionTo(intent, targetsOfAnswer(method, answer))
+    await audit.end(audit_id, { outcome: 'done', ...change, added })
     return answer
   }
 }
@@ -146,9 +149,9 @@ function intentOf(
 /** Ids of a request that name no thing. */
 const NO_TARGETS: ReadonlySet<string> = new Set(['operation', 'document'])
 
-/** What a request names: `paymentId` is a target of the kind `payment`, each of `paymentIds` too. */
-function targetsOf(request: Message): AuditTarget[] {
-  return Object.entries(request).flatMap(([name, value]: [string, unknown]): AuditTarget[] => {
+/** What a message names: `paymentId` is a target of the kind `payment`, each of `paymentIds` too. */
+function targetsOf(message: object): AuditTarget[] {
+  return Object.entries(message).flatMap(([name, value]: [string, unknown]): AuditTarget[] => {
     const [, word] = /^(\w+)Ids?$/.exec(name) ?? []
     if (word === undefined) return []
     const kind = word.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -159,6 +162,17 @@ function targetsOf(request: Message): AuditTarget[] {
       .filter((id) => id !== '' && id !== '0')
       .map((id) => ({ kind, id }))
   })
+}
+
+/** What an answer names: its ids, and the first field of each message in it, which is the id of a resource. */
+function targetsOfAnswer({ output }: ServedMethod, answer: Message): AuditTarget[] {
+  const resources = output.fields.flatMap((field): AuditTarget[] => {
+    const [first] = field.message?.fields ?? []
+    const value = fieldsOf(answer)[field.localName]
+    if (field.fieldKind !== 'message' || first === undefined || value === undefined) return []
+    return targetsOf({ [first.localName]: fieldsOf(value as Message)[first.localName] })
+  })
+  return [...targetsOf(answer), ...resources]
 }
 
 function outcomeOf(error: unknown): AuditOutcome {

@@ -3,7 +3,7 @@ import type { KeptAct } from '#lib/store/kept-acts.ts'
 import { log as processLog } from '#lib/telemetry/log.ts'
 import { counter, gauge } from '#lib/telemetry/metrics.ts'
 import type { AppendRecord } from './append-records.ts'
-import type { AuditOutcome, IntentRecord } from './domain/audit-record.ts'
+import { type AuditOutcome, type AuditTarget, additionTo, type IntentRecord } from './domain/audit-record.ts'
 import type { AuditLog } from './store/audit-log.ts'
 
 /*
@@ -109,7 +109,7 @@ export function startCompletion({ log, append, findAct, findProposal, now_ms }: 
     const approval_id = await findProposal(intent)
     if (approval_id !== undefined) return { outcome: 'pending_approval', approval_id }
     const kept = await findAct(intent)
-    return kept && { outcome: 'done', ...kept }
+    return kept && { outcome: 'done', ...kept, added: additionTo(intent, targetsOfAct(kept)) }
   }
 
   async function complete(act: OpenAct, is_last: boolean): Promise<void> {
@@ -162,6 +162,27 @@ export function startCompletion({ log, append, findAct, findProposal, now_ms }: 
     processLog.warn({ error }, 'the audit trail could not be read for acts without an outcome')
   })
   return { sweep, stop: timer.stop }
+}
+
+/** The kinds of what an act can create, by the collection of the owner. */
+const KINDS: Readonly<Record<string, string>> = {
+  merchants: 'merchant',
+  credentials: 'application',
+  routes: 'service',
+  endpoints: 'endpoint',
+  principals: 'principal',
+  chargebacks: 'chargeback',
+  attachments: 'attachment',
+  replays: 'replay',
+}
+
+/** What an act has changed, by the names that its owner gives the documents: `credentials 1000017` is the application 1000017. */
+function targetsOfAct({ after }: KeptAct): AuditTarget[] {
+  return Object.keys(JSON.parse(after)).flatMap((name) => {
+    const [collection = '', id = ''] = name.split(' ')
+    const kind = KINDS[collection]
+    return kind === undefined ? [] : [{ kind, id }]
+  })
 }
 
 function earlier(seq: bigint, { seq: of_act }: { readonly seq: bigint }): bigint {

@@ -1,6 +1,12 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { BIGINT, type FieldsOf, INTEGER, listOf, TEXT, TIME } from '#lib/base/stored-fields.ts'
-import { type AuditRecord, type AuditTarget, recordId, STORED_RECORD } from './audit-record.ts'
+import {
+  type AuditAddition,
+  type AuditRecord,
+  type AuditTarget,
+  recordId,
+  STORED_RECORD,
+} from './audit-record.ts'
 
 /** The one chain of the audit trail. It is the partition of its documents. */
 export const CHAIN = 'audit'
@@ -105,16 +111,16 @@ export function filterKey(filter: AuditFilter): string | undefined {
   return sha256Hex(JSON.stringify(parts.map((part) => part ?? null))).slice(0, 32)
 }
 
+/** What filters look at. */
+interface FilteredEntry {
+  readonly principal_id: string
+  readonly rpc: string
+  readonly merchant_id?: string | undefined
+  readonly targets: readonly AuditTarget[]
+}
+
 /** Whether an entry is one of a filter's. */
-export function matchesFilter(
-  filter: AuditFilter,
-  entry: {
-    readonly principal_id: string
-    readonly rpc: string
-    readonly merchant_id?: string | undefined
-    readonly targets: readonly AuditTarget[]
-  },
-): boolean {
+export function matchesFilter(filter: AuditFilter, entry: FilteredEntry): boolean {
   const { principal_id, rpc, merchant_id, target_kind, target_id } = filter
   const isTarget = ({ kind, id }: AuditTarget): boolean =>
     kind === target_kind && (target_id === undefined || id === target_id)
@@ -126,37 +132,51 @@ export function matchesFilter(
   )
 }
 
+/** Whether a filter selects an entry by what its outcome added. The filter may select the intent too. */
+export function matchesAddition(filter: AuditFilter, added: AuditAddition): boolean {
+  return isOfAddition(filter, added) && matchesFilter(filter, completed(added))
+}
+
+function isOfAddition({ target_kind, merchant_id }: AuditFilter, added: AuditAddition): boolean {
+  return target_kind !== undefined || (merchant_id !== undefined && added.merchant_id === undefined)
+}
+
+/** An act that had no merchant has the one that it created. */
+function completed(added: AuditAddition): AuditAddition {
+  return { ...added, merchant_id: merchantOf(added) }
+}
+
+/** The merchant of an act, as far as the outcome or the intent has it. */
+export function merchantOf({ merchant_id, targets }: AuditAddition): string | undefined {
+  return merchant_id ?? targets.find(({ kind }) => kind === 'merchant')?.id
+}
+
 /**
- * The lists of a batch that are indexed: the ids of its records, and a key for each filter that selects one of its intents.
- * They follow from the records, so the hash does not cover them.
+ * The lists of a batch that are indexed: the ids of its records, and a key for each filter that selects one of its intents, or what an
+ * outcome added. They follow from the records, so the hash does not cover them.
  */
 export function indexedLists(records: readonly AuditRecord[]): {
   readonly record_ids: readonly string[]
   readonly filter_keys: readonly string[]
 } {
   const filter_keys = new Set<string>()
-  for (const one of records) {
-    if (one.kind !== 'intent') continue
-    for (const filter of filtersOf(one)) {
-      const key = filterKey(filter)
-      if (key !== undefined) filter_keys.add(key)
-    }
+  for (const filter of records.flatMap(filtersOfRecord)) {
+    const key = filterKey(filter)
+    if (key !== undefined) filter_keys.add(key)
   }
   return { record_ids: records.map(recordId), filter_keys: [...filter_keys] }
 }
 
-/** Every filter that selects an intent: with or without its principal, RPC and merchant, and with each target or none. */
-function filtersOf({
-  principal_id,
-  rpc,
-  merchant_id,
-  targets,
-}: {
-  readonly principal_id: string
-  readonly rpc: string
-  readonly merchant_id?: string | undefined
-  readonly targets: readonly AuditTarget[]
-}): AuditFilter[] {
+function filtersOfRecord(one: AuditRecord): AuditFilter[] {
+  if (one.kind === 'intent') return filtersOf(one)
+  const { added } = one
+  return added === undefined
+    ? []
+    : filtersOf(completed(added)).filter((filter) => isOfAddition(filter, added))
+}
+
+/** Every filter that selects an entry: with or without its principal, RPC and merchant, and with each target or none. */
+function filtersOf({ principal_id, rpc, merchant_id, targets }: FilteredEntry): AuditFilter[] {
   const of_target = targets.flatMap(({ kind, id }): AuditFilter[] => [
     { target_kind: kind },
     { target_kind: kind, target_id: id },

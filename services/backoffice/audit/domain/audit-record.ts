@@ -1,4 +1,13 @@
-import { type FieldsOf, INTEGER, listOf, optional, record, TEXT, TIME } from '#lib/base/stored-fields.ts'
+import {
+  added,
+  type FieldsOf,
+  INTEGER,
+  listOf,
+  optional,
+  record,
+  TEXT,
+  TIME,
+} from '#lib/base/stored-fields.ts'
 
 /** What came of an act (O16). `unknown`: the process that acted was lost, and the owner cannot say whether it was done. */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'pending_approval', 'unknown'] as const
@@ -39,6 +48,18 @@ export interface AuditOutcome {
   readonly after?: string | undefined
   /** The approval that the act waits for. */
   readonly approval_id?: string | undefined
+  readonly added?: AuditAddition | undefined
+}
+
+/**
+ * What is known of an act only after it, such as the id of what it created (O4). An entry is found by these targets too, so its
+ * principal, RPC and merchant are here again. A target of the kind `merchant` is the merchant of an act that had none.
+ */
+export interface AuditAddition {
+  readonly principal_id: string
+  readonly rpc: string
+  readonly merchant_id?: string | undefined
+  readonly targets: readonly AuditTarget[]
 }
 
 /** The record that an act begins with. */
@@ -82,6 +103,13 @@ const INTENT: FieldsOf<IntentRecord> = {
   approval_id: optional(TEXT),
 }
 
+const ADDITION: FieldsOf<AuditAddition> = {
+  principal_id: TEXT,
+  rpc: TEXT,
+  merchant_id: optional(TEXT),
+  targets: listOf(TARGET),
+}
+
 /** How a stored outcome is checked and hashed. WARNING: the order of the fields is part of every hash. */
 const OUTCOME: FieldsOf<OutcomeRecord> = {
   kind: TEXT,
@@ -91,6 +119,7 @@ const OUTCOME: FieldsOf<OutcomeRecord> = {
   before: optional(TEXT),
   after: optional(TEXT),
   approval_id: optional(TEXT),
+  added: added(record(ADDITION)),
 }
 
 const FIELDS_OF = { intent: record(INTENT), outcome: record(OUTCOME), completion: record(OUTCOME) }
@@ -126,9 +155,7 @@ export function boundedIntent(intent: AuditIntent): AuditIntent {
     principal_name: boundedText(intent.principal_name),
     rpc: boundedText(intent.rpc),
     merchant_id: merchant_id === undefined ? undefined : boundedText(merchant_id),
-    targets: intent.targets
-      .slice(0, TARGETS_MAX)
-      .map(({ kind, id }) => ({ kind: boundedText(kind), id: boundedText(id) })),
+    targets: boundedTargets(intent.targets),
     reason: reason === undefined ? undefined : boundedText(reason, REASON_MAX),
     request: boundedJson(intent.request),
     request_id: boundedText(intent.request_id),
@@ -144,6 +171,7 @@ export function boundedOutcome({
   before,
   after,
   approval_id,
+  added,
 }: AuditOutcome): AuditOutcome {
   return {
     outcome,
@@ -151,7 +179,28 @@ export function boundedOutcome({
     before: before === undefined ? undefined : boundedJson(before),
     after: after === undefined ? undefined : boundedJson(after),
     approval_id,
+    added: added && {
+      principal_id: boundedText(added.principal_id),
+      rpc: boundedText(added.rpc),
+      merchant_id: added.merchant_id === undefined ? undefined : boundedText(added.merchant_id),
+      targets: boundedTargets(added.targets),
+    },
   }
+}
+
+/** The targets that an outcome adds to an intent; `undefined` when the intent has them all. */
+export function additionTo(
+  { principal_id, rpc, merchant_id, targets: known }: AuditIntent,
+  targets: readonly AuditTarget[],
+): AuditAddition | undefined {
+  const added = targets.filter(({ kind, id }) => !known.some((one) => one.kind === kind && one.id === id))
+  return added.length === 0 ? undefined : { principal_id, rpc, merchant_id, targets: added }
+}
+
+function boundedTargets(targets: readonly AuditTarget[]): AuditTarget[] {
+  return targets
+    .slice(0, TARGETS_MAX)
+    .map(({ kind, id }) => ({ kind: boundedText(kind), id: boundedText(id) }))
 }
 
 function boundedText(text: string, characters_max = TEXT_MAX): string {

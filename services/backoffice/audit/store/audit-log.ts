@@ -74,6 +74,13 @@ export async function openAuditLog(store: Store, signer: Signer) {
   const read = (document: Stored<AuditDocument>): ReadBatch => readBatch(document, signer)
   const oneAt = async (range: Range, reverse = false): Promise<AuditDocument | undefined> =>
     (await collection.find('by_time', range, { limit: 1, reverse }))[0]
+  async function findWithBatch(wanted: RecordName) {
+    const id = recordId(wanted)
+    const [found] = await collection.find('by_record_id', { equals: [CHAIN, id] }, { limit: 1 })
+    const batch = found && read(found)
+    const record = batch?.records.find((one) => recordId(one) === id)
+    return batch && record && { record, batch }
+  }
 
   return {
     /** The end of the chain, whatever state it is in: a damaged chain goes on, and `verify` reports the damage. */
@@ -98,11 +105,10 @@ export async function openAuditLog(store: Store, signer: Signer) {
     readPosition: ({ seq }: Pick<AuditBatch, 'seq'>): Promise<AuditBatch | undefined> =>
       collection.get({ chain: CHAIN, seq }, { linearizable: true }),
     /** The record of an act of one kind. */
-    async findRecord(wanted: RecordName): Promise<AuditRecord | undefined> {
-      const id = recordId(wanted)
-      const [found] = await collection.find('by_record_id', { equals: [CHAIN, id] }, { limit: 1 })
-      return found && read(found).records.find((one) => recordId(one) === id)
-    },
+    findRecord: async (wanted: RecordName): Promise<AuditRecord | undefined> =>
+      (await findWithBatch(wanted))?.record,
+    /** The same, with its batch. */
+    findWithBatch,
     /** At most `limit` batches of a range with an entry of a filter's key, or all of them; the newest first. */
     async listNewest(
       key: string | undefined,

@@ -4,7 +4,13 @@ import {
   encodePageToken,
   type PageRequest,
 } from '#lib/patterns/paging/read-page.ts'
-import { type AuditFilter, filterKey, matchesFilter } from '../domain/audit-chain.ts'
+import {
+  type AuditFilter,
+  filterKey,
+  matchesAddition,
+  matchesFilter,
+  merchantOf,
+} from '../domain/audit-chain.ts'
 import type {
   AuditIntent,
   AuditOutcome,
@@ -63,10 +69,13 @@ export async function listEntries(
   }
 }
 
+/** An entry, at the place of its intent or of the outcome that added what the filter selects. */
 interface FoundIntent {
   readonly batch: ReadBatch
   readonly position: number
   readonly intent: IntentRecord
+  /** The batch of the intent. */
+  readonly begun: Pick<ReadBatch, 'time' | 'is_sound'>
 }
 
 async function rangeOf(
@@ -92,7 +101,7 @@ async function readIntents(
   let rest = range
   while (rest !== undefined && found.length < count) {
     const batches = await log.listNewest(key, rest, BATCHES_PER_READ)
-    for (const batch of batches) found.push(...intentsOf(batch, filter, after))
+    for (const batch of batches) found.push(...(await intentsOf(log, batch, filter, after)))
     const end = batches.at(-1)
     rest =
       end === undefined || batches.length < BATCHES_PER_READ ? undefined : { ...rest, last: end.seq - 1n }
@@ -100,14 +109,38 @@ async function readIntents(
   return found.slice(0, count)
 }
 
-/** The intents of a batch that a filter selects, the newest first, without the ones of earlier pages. */
-function intentsOf(batch: ReadBatch, filter: AuditFilter, after: Position | undefined): FoundIntent[] {
-  return batch.records
-    .flatMap((record, position): FoundIntent[] =>
-      record.kind === 'intent' && matchesFilter(filter, record) ? [{ batch, position, intent: record }] : [],
-    )
-    .filter(({ position }) => after?.seq !== batch.seq || position < after.position)
-    .reverse()
+/** The acts of a batch that a filter selects, the newest first, without the ones of earlier pages. */
+async function intentsOf(
+  log: AuditLog,
+  batch: ReadBatch,
+  filter: AuditFilter,
+  after: Position | undefined,
+): Promise<FoundIntent[]> {
+  const found: FoundIntent[] = []
+  for (const [position, one] of [...batch.records.entries()].reverse()) {
+    if (after?.seq === batch.seq && position >= after.position) continue
+    if (one.kind !== 'intent') {
+      const intent = await findByAddition(log, one, filter)
+      if (intent !== undefined) found.push({ batch, position, ...intent })
+    } else if (matchesFilter(filter, one)) found.push({ batch, position, intent: one, begun: batch })
+  }
+  return found
+}
+
+/** The intent of an outcome that added what a filter selects, unless the list has the intent itself or another outcome of it. */
+async function findByAddition(
+  log: AuditLog,
+  { kind, audit_id, added }: OutcomeRecord,
+  filter: AuditFilter,
+): Promise<Pick<FoundIntent, 'intent' | 'begun'> | undefined> {
+  if (added === undefined || !matchesAddition(filter, added)) return undefined
+  const found = await log.findWithBatch({ kind: 'intent', audit_id })
+  if (found?.record.kind !== 'intent' || matchesFilter(filter, found.record)) return undefined
+  if (kind === 'completion') {
+    const reported = await findOutcome(log, { kind: 'outcome', audit_id })
+    if (reported?.added !== undefined && matchesAddition(filter, reported.added)) return undefined
+  }
+  return { intent: found.record, begun: found.batch }
 }
 
 async function withOutcomes(log: AuditLog, found: readonly FoundIntent[]): Promise<AuditEntry[]> {
@@ -120,7 +153,7 @@ async function withOutcomes(log: AuditLog, found: readonly FoundIntent[]): Promi
 }
 
 /** What the acting process reported counts before what another one concluded, unless it did not know. */
-async function withOutcome(log: AuditLog, { batch, intent }: FoundIntent): Promise<AuditEntry> {
+async function withOutcome(log: AuditLog, { batch, intent, begun }: FoundIntent): Promise<AuditEntry> {
   const { kind: _kind, ...fields } = intent
   const { audit_id } = fields
   const reported = await findOutcome(log, { kind: 'outcome', audit_id })
@@ -131,10 +164,18 @@ async function withOutcome(log: AuditLog, { batch, intent }: FoundIntent): Promi
     ? undefined
     : ((await completed('done')) ?? (await completed('pending_approval')))
   const outcome = concluded ?? reported ?? (await completed('unknown'))
-  const entry = { ...fields, time: batch.time, is_damaged: !batch.is_sound }
+  const entry = { ...fields, time: begun.time, is_damaged: !(batch.is_sound && begun.is_sound) }
   if (outcome === undefined) return entry
-  const { outcome: name, error_code, before, after, approval_id = entry.approval_id } = outcome
-  return { ...entry, outcome: name, error_code, before, after, approval_id }
+  const { outcome: name, error_code, before, after, approval_id = entry.approval_id, added } = outcome
+  return {
+    ...entry,
+    ...(added && { merchant_id: merchantOf(added), targets: [...entry.targets, ...added.targets] }),
+    outcome: name,
+    error_code,
+    before,
+    after,
+    approval_id,
+  }
 }
 
 async function findOutcome(log: AuditLog, wanted: RecordName): Promise<OutcomeRecord | undefined> {
