@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { withRequest } from '#lib/base/context.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { supportResourceOf } from '#lib/contract/methods.ts'
-import type { JsonSchema } from '#lib/contract/view.ts'
 import { type ConnectionLimit, createConnectionLimit, peerOf } from '#lib/http/connection-limit.ts'
 import { networkOf } from '#lib/http/network-of.ts'
 import { clientAddress, type ProxyWatch } from '#lib/http/trusted-proxies.ts'
@@ -21,6 +20,7 @@ import { type BodyMemoryBudget, createBodyMemoryBudget } from './http/body-memor
 import { beginObservation, type Exchange, REQUEST_SPAN } from './http/exchange.ts'
 import { createExchangeLog } from './http/exchange-log.ts'
 import { HTTP_LIMITS } from './http/http-limits.ts'
+import { type PublicFile, publicFilePath } from './http/public-file.ts'
 import { RequestAborted, readBody } from './http/request-body.ts'
 import { checkJsonRequestHead } from './http/request-head.ts'
 import { createResponder } from './http/response.ts'
@@ -37,7 +37,6 @@ import {
   type MethodTable,
   parseRequest,
 } from './methods/method.ts'
-import { openApiPath } from './openapi/openapi-path.ts'
 import { RESEND_TARGET, resendPath, V1_PATH, V1_TARGET, V2_PATH, V2_TARGET } from './paths.ts'
 import { downloadPath } from './transfers/download-path.ts'
 import { createOpenTransfer, type TransferDeps } from './transfers/open-transfer.ts'
@@ -56,8 +55,8 @@ export interface GatewayDeps extends AuthenticationDeps, Pick<TransferDeps, 'key
   readonly proxy_watch: Pick<ProxyWatch, 'observe'>
   /** Takes note of each request that was answered. */
   readonly exchange_recorder: Pick<ExchangeRecorder, 'record'>
-  /** The public document at /openapi.json; without it the path does not exist. */
-  readonly openapi_document?: JsonSchema | undefined
+  /** The files of the API reference; without them their paths do not exist. */
+  readonly files?: readonly PublicFile[]
   /** `false` until the registry is read for the first time, and again from the start of shutdown. */
   readonly isServing: () => boolean
 }
@@ -109,7 +108,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
   const transfer_deps: TransferDeps = { ...deps, connections: capacity.connections, responder, exchange_log }
   const openTransfer = createOpenTransfer(transfer_deps)
   const transfer_paths = [uploadPath(transfer_deps, openTransfer), downloadPath(transfer_deps, openTransfer)]
-  const openapi_paths = deps.openapi_document === undefined ? [] : [openApiPath(deps.openapi_document)]
+  const file_paths = (deps.files ?? []).map(publicFilePath)
   // Around each path: the context and the span of the request, and the response to an error that was thrown.
   const inRequestScope = ({ serve, ...public_path }: PublicPath): PublicPath => ({
     ...public_path,
@@ -132,7 +131,7 @@ export function createGateway(deps: GatewayDeps): FastifyInstance {
       ),
   })
   const app = createServer({
-    paths: [...served_paths, ...transfer_paths, ...openapi_paths].map(inRequestScope),
+    paths: [...served_paths, ...transfer_paths, ...file_paths].map(inRequestScope),
     responder,
     log,
     exchange_log,

@@ -21,7 +21,6 @@ import { createMemoryBus } from '#lib/bus/memory.ts'
 import type { Environment as EnvironmentName } from '#lib/contract/environment.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
-import type { JsonSchema } from '#lib/contract/view.ts'
 import { parseIpRanges } from '#lib/http/address-policy.ts'
 import type { CallbackHostCheck } from '#lib/http/callback-host.ts'
 import type { StreamHandler } from '#lib/http/internal-link.ts'
@@ -47,6 +46,7 @@ import { createNonceStore, type NonceStore } from './auth/nonce-store.ts'
 import { nonceTtlMs } from './auth/replay.ts'
 import { V1_WINDOW_MS } from './auth/signature-schemes.ts'
 import { createExchangeRecorder, type ExchangeRecorder } from './exchanges/exchange-recorder.ts'
+import type { PublicFile } from './http/public-file.ts'
 import { createFloodLimiter } from './limits/flood-limiter.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
 import { createMerchantRequests, type MerchantRequests } from './limits/merchant-requests.ts'
@@ -87,7 +87,7 @@ export interface FixtureOptions {
   readonly failures_per_minute?: number
   readonly merchant_requests?: MerchantRequests
   /** The document at /openapi.json. */
-  readonly openapi_document?: JsonSchema
+  readonly files?: readonly PublicFile[]
   /** Takes the place of the attachments service for transfers. */
   readonly sendToAttachments?: StreamHandler
   readonly stopping?: AbortSignal
@@ -144,7 +144,7 @@ export async function createTestGateway(options: FixtureOptions = {}): Promise<F
     v1_window_ms: V1_WINDOW_MS,
     methods: bindMethods(deps),
     resend: webhookResend.bind(deps),
-    openapi_document: options.openapi_document,
+    files: options.files ?? [],
     flood: createFloodLimiter({ failures_per_minute }),
     merchant_requests: options.merchant_requests ?? createMerchantRequests(),
     isServing: () => !stopping?.aborted,

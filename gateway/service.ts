@@ -41,7 +41,7 @@ import { createMerchantRequests } from './limits/merchant-requests.ts'
 import { webhookResend } from './methods/existing-payments.ts'
 import type { MethodDeps } from './methods/method.ts'
 import { bindMethods } from './methods/public-methods.ts'
-import { openApiDocument } from './openapi/document.ts'
+import { referenceFiles } from './openapi/reference-files.ts'
 import { publicBaseUrl } from './public-base-url.ts'
 import { createExchangeRpc } from './rpc/exchange-read-service.ts'
 import { createExchangeReferenceRpc } from './rpc/exchange-reference-service.ts'
@@ -64,7 +64,7 @@ export const GATEWAY_CONFIG = {
     integerSetting('MULTIHUB_FLOOD_LIMIT', { min: 1, max: 1_000_000, fallback: 1_000 }),
   ),
   openapi: describedSetting(
-    'Serves the API reference at GET /openapi.json, without authentication.',
+    'Serves the API reference at GET /openapi.json and /openapi-v2.json, without authentication.',
     booleanSetting('MULTIHUB_OPENAPI', false),
   ),
   create_timeout_ms: CREATE_TIMEOUT_SETTING,
@@ -136,7 +136,7 @@ export const role: Role<'gateway'> = {
       v1_window_ms: config.v1_window_ms,
       methods: bindMethods(deps),
       resend: webhookResend.bind(deps),
-      openapi_document: config.openapi ? openApiDocument() : undefined,
+      files: config.openapi ? referenceFiles() : [],
       limits,
       flood: createFloodLimiter(config),
       merchant_requests: createMerchantRequests(),

@@ -4,12 +4,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { installManualClock } from '../../test/support/manual-clock.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
+import { referenceFiles } from '../openapi/reference-files.ts'
 import { PING, portOf, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
 let app: FastifyInstance
 
 beforeAll(async () => {
-  app = await createTestGateway({ openapi_document: {} })
+  app = await createTestGateway({ files: referenceFiles() })
   await app.listen({ port: 0, host: '127.0.0.1' })
 })
 

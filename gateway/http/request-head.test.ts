@@ -2,13 +2,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
 import { networkOf } from '#lib/http/network-of.ts'
 import { createTestGateway } from '../gateway.fixture.ts'
+import { referenceFiles } from '../openapi/reference-files.ts'
 import { V1_PATH } from '../paths.ts'
 import { PING, type RequestHead, requestText, sendBytes } from './socket.fixture.ts'
 
 let app: FastifyInstance
 
 beforeAll(async () => {
-  app = await createTestGateway({ openapi_document: {} })
+  app = await createTestGateway({ files: referenceFiles() })
   await app.listen({ port: 0, host: '127.0.0.1' })
 })
 

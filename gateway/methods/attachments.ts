@@ -136,8 +136,8 @@ export const attachmentPrepare = defineMethod({
       purpose: 'ticket',
       name: 'receipt.pdf',
       mime_type: 'application/pdf',
-      size: 48_213,
-      sha256: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+      size: 38,
+      sha256: '3d3a7b7b65a94db634c1f607d1407382923d30a22e649314bbb688443ce7fa0b',
     },
   },
   request: keyedRequest(

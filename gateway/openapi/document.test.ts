@@ -6,15 +6,46 @@ import { webhookResend } from '../methods/existing-payments.ts'
 import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { methodSchemas, openApiDocument } from './document.ts'
 import { codesByStatus, componentName, failureName } from './envelope-schemas.ts'
+import { RECORDED } from './recorded.ts'
+import { callbackName } from './webhooks.ts'
 
-const document = openApiDocument()
+const document = openApiDocument('v1')
 
 const schema = (name: string): string => `#/components/schemas/${name}`
 
-test('is an OpenAPI 3.1 document by a public validator', async () => {
+test.each(['v1', 'v2'] as const)('%s is an OpenAPI 3.1 document by a public validator', async (version) => {
   const validator = new Validator()
-  expect(await validator.validate({ ...document })).toEqual({ valid: true })
+  expect(await validator.validate({ ...openApiDocument(version) })).toEqual({ valid: true })
   expect(validator.version).toBe('3.1')
+})
+
+test('every method has an operation of its own, and no path of it is the bare one', () => {
+  const { paths, webhooks } = JSON.parse(JSON.stringify(document))
+  const operations = [...Object.values<object>(paths), ...Object.values<object>(webhooks)].flatMap(
+    (path) => Object.values(path) as { operationId: string; tags: string[] }[],
+  )
+  const ids = operations.map(({ operationId }) => operationId)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(ids).toEqual(expect.arrayContaining(['paymentIn', 'ticketCommentsList', 'webhookResend']))
+  expect(operations.flatMap(({ tags }) => tags)).not.toContain(undefined)
+  expect(Object.keys(paths).filter((path) => path.includes('#'))).toHaveLength(29)
+  expect(paths['/public/api/multihub/v1']).toBeUndefined()
+})
+
+test('every recorded example is as the schemas describe it, and nothing has no example', () => {
+  for (const { name } of PUBLIC_METHODS) {
+    const { request, response } = RECORDED.exchanges[name] ?? {}
+    expect([name, violationsOf(schema(componentName(name, 'Request')))(request)]).toEqual([name, []])
+    expect([name, strictViolationsOf(schema(componentName(name, 'Response')))(response)]).toEqual([name, []])
+  }
+  for (const { http_status, body } of RECORDED.errors)
+    expect([body, strictViolationsOf(schema(failureName(http_status)))(body)]).toEqual([body, []])
+  const { webhooks } = JSON.parse(JSON.stringify(document))
+  for (const event of Object.keys(webhooks)) {
+    const body = RECORDED.callbacks[event]
+    const [resource = ''] = event.split('.')
+    expect([event, strictViolationsOf(schema(callbackName(resource)))(body)]).toEqual([event, []])
+  }
 })
 
 test('every schema of the committed document is valid and its references resolve', () => {

@@ -1,8 +1,8 @@
-import { componentRef, type JsonSchema } from '#lib/contract/view.ts'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
+import type { JsonSchema } from '#lib/contract/view.ts'
 import { jsonSchemaOf } from '../json/json-schema.ts'
-import { webhookResend } from '../methods/existing-payments.ts'
 import type { PublicMethod } from '../methods/method.ts'
-import { ENVELOPE_METHODS, PUBLIC_METHODS } from '../methods/public-methods.ts'
+import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
 import {
   codesByStatus,
@@ -11,7 +11,7 @@ import {
   failureSchema,
   successSchema,
 } from './envelope-schemas.ts'
-import { operationOf, type PathDescription } from './operation.ts'
+import { ERROR_EXAMPLES, operationOf, type SignatureDescription, TAGS } from './operation.ts'
 import {
   HEADERS,
   PARAMETERS,
@@ -21,9 +21,24 @@ import {
   V2_SIGNATURE,
 } from './signatures.ts'
 import { TRANSFER_PATHS, TRANSFER_SCHEMAS } from './transfer-operations.ts'
+import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks.ts'
 
-const DESCRIPTION = `Take deposits, read the status of payments and balances, and have callbacks sent again. Every request
+/** The version of the public interface, which a credential is for. Each has a document of its own. */
+export type ApiVersion = 'v1' | 'v2'
+
+const VERSIONS: Readonly<
+  Record<ApiVersion, { readonly path: string; readonly signature: SignatureDescription }>
+> = {
+  v1: { path: V1_PATH, signature: V1_SIGNATURE },
+  v2: { path: V2_PATH, signature: V2_SIGNATURE },
+}
+
+const describe = (path: string): string =>
+  `Take deposits, pay out, read payments and balances, and receive signed callbacks. Every request
 is authenticated by its signature; there is no login and no token.
+
+All methods have the one path \`${path}\`: the field \`method\` of the body selects the method. **What follows \`#\` in a path
+of this document only names an operation. It is not sent, and it is never part of what you sign.**
 
 Requests are JSON in UTF-8 of at most 1 MiB, nested at most 32 levels deep, with at most 10,000 values and no key
 twice in an object. A field that is not described here is refused with 9000, and so is a text with U+0000 or a lone surrogate. A missing field or a field of
@@ -33,57 +48,47 @@ Lengths of texts count code points.
 In a response, look at \`success\` first. Values that are not known are absent, except \`success\` and \`error\`, which are null while they do not apply. Responses may get new fields at any time, so
 ignore fields that you do not know. Times are UTC, such as \`2026-11-21T10:00:00.000Z\`. Amounts are in minor units.`
 
-const CALL_DESCRIPTION =
-  'Every method is called here; the field `method` selects it. A method that does not exist or is not enabled for you is ' +
-  '1002 with HTTP 404.'
-
-const ENVELOPE_PATHS: readonly PathDescription[] = [
-  {
-    path: V1_PATH,
-    operation_id: 'callV1',
-    summary: 'Calls a method, signed with a hash of the body',
-    description: CALL_DESCRIPTION,
-    methods: ENVELOPE_METHODS,
-    signature: V1_SIGNATURE,
-  },
-  {
-    path: V2_PATH,
-    operation_id: 'callV2',
-    summary: 'Calls a method, signed with an HMAC that is valid for one request',
-    description: CALL_DESCRIPTION,
-    methods: ENVELOPE_METHODS,
-    signature: V2_SIGNATURE,
-  },
-]
-
-const RESEND_PATH_DESCRIPTION: PathDescription = {
-  path: resendPath('{paymentId}'),
-  operation_id: 'resendCallback',
-  summary: webhookResend.summary,
-  description: webhookResend.description,
-  methods: [webhookResend],
-  signature: RESEND_SIGNATURE,
-  parameters: [componentRef('PaymentId', 'parameters')],
-}
-
-/** Makes the API reference as an OpenAPI 3.1 document. It depends on the code only, never on settings. */
-export function openApiDocument(): JsonSchema {
-  const paths = [...ENVELOPE_PATHS, RESEND_PATH_DESCRIPTION]
+/** Makes the API reference of a version as an OpenAPI 3.1 document. It depends on the code only, never on settings. */
+export function openApiDocument(version: ApiVersion): JsonSchema {
+  const { path, signature } = VERSIONS[version]
+  const operations = PUBLIC_METHODS.map((method) =>
+    method.name === RESEND_METHOD
+      ? [resendPath('{paymentId}'), operationOf(method, RESEND_SIGNATURE, ['PaymentId'])]
+      : [operationPath(path, method.name), operationOf(method, signature)],
+  )
   return {
     openapi: '3.1.1',
-    info: { title: 'Multihub merchant API', version: '1.0.0', description: DESCRIPTION },
+    info: {
+      title: `Multihub merchant API ${version}`,
+      version: '1.0.0',
+      description: describe(path),
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: '{base_url}', variables: { base_url: { default: 'http://127.0.0.1:8080' } } }],
+    tags: TAGS,
     paths: {
-      ...Object.fromEntries(paths.map((path) => [path.path, { post: operationOf(path) }])),
+      ...Object.fromEntries(operations.map(([key, operation]) => [key, { post: operation }])),
       ...TRANSFER_PATHS,
     },
+    webhooks: WEBHOOKS,
     components: {
-      schemas: { ...methodSchemas(PUBLIC_METHODS), ...failureSchemas(), ...TRANSFER_SCHEMAS },
+      schemas: {
+        ...methodSchemas(PUBLIC_METHODS),
+        ...failureSchemas(),
+        ...TRANSFER_SCHEMAS,
+        ...WEBHOOK_SCHEMAS,
+      },
       parameters: PARAMETERS,
       headers: HEADERS,
+      examples: ERROR_EXAMPLES,
       securitySchemes: SECURITY_SCHEMES,
     },
   }
+}
+
+/** The key of a method in `paths`. HTTP sends no fragment, so all keys are the one path. */
+export function operationPath(path: string, method: string): string {
+  return `${path}#${method}`
 }
 
 /** The schemas of the requests and responses of methods. Throws if two methods mean different things by one name. */

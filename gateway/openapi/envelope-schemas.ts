@@ -120,6 +120,7 @@ export function failureSchema(status: number, codes: readonly ErrorCode[]): Json
         const: code,
         title: ERROR_TABLE[code].message,
         description: ERROR_ADVICE[code],
+        'x-retry': ERROR_TABLE[code].retry,
       })),
     },
     message: { type: 'string' },

@@ -1,18 +1,10 @@
-import { componentRef, type JsonSchema } from '#lib/contract/view.ts'
+import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { methodTitle, supportResourceOf } from '#lib/contract/methods.ts'
+import { componentRef } from '#lib/contract/view.ts'
 import { retryHeaderName } from '../http/limit-refusal.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { codesByStatus, componentName, failureName } from './envelope-schemas.ts'
-
-/** A public path in the API reference: its purpose, its signature and the methods that it serves. */
-export interface PathDescription {
-  readonly path: string
-  readonly operation_id: string
-  readonly summary: string
-  readonly description: string
-  readonly methods: readonly PublicMethod[]
-  readonly signature: SignatureDescription
-  readonly parameters?: readonly object[]
-}
+import { RECORDED, type RecordedError } from './recorded.ts'
 
 /** How the requests and responses of a path are signed. */
 export interface SignatureDescription {
@@ -23,48 +15,84 @@ export interface SignatureDescription {
   readonly answer_header: string
 }
 
-/** The `post` operation of a path. */
-export function operationOf(path: PathDescription): object {
-  const { operation_id, summary, description, methods, signature, parameters = [] } = path
+/** The groups of operations, in the order of the reference. */
+export const TAGS: readonly { readonly name: string; readonly description: string }[] = [
+  { name: 'Payments', description: 'Deposits, withdrawals and their status.' },
+  { name: 'Balances', description: 'What you own, per currency.' },
+  { name: 'Tickets', description: 'Conversations with the operator.' },
+  { name: 'Refunds', description: 'Deposits that you give back.' },
+  { name: 'Chargebacks', description: 'Deposits that a bank has taken back.' },
+  { name: 'Attachments', description: 'Files of tickets, comments and chargebacks.' },
+  { name: 'System', description: 'Whether your signature is right.' },
+  { name: 'Callbacks', description: 'What Multihub sends to you, and how to have it sent again.' },
+]
+
+const TAG_OF: Readonly<Record<string, string>> = {
+  payment: 'Payments',
+  balance: 'Balances',
+  ticket: 'Tickets',
+  refund: 'Refunds',
+  chargeback: 'Chargebacks',
+  attachment: 'Attachments',
+  gateway: 'System',
+  webhook: 'Callbacks',
+}
+
+/** The `operationId` of a method: `paymentIn` for `payment.in`. */
+export function operationId(method: string): string {
+  const title = methodTitle(method, '')
+  return title.charAt(0).toLowerCase() + title.slice(1)
+}
+
+/** The `post` operation of a method, with its further `parameters`. */
+export function operationOf(
+  method: PublicMethod,
+  signature: SignatureDescription,
+  parameters: readonly string[] = [],
+): object {
+  const { name, summary, example } = method
+  const [resource = ''] = name.split('.')
   const failures = [...codesByStatus().keys()].map(
-    (status) => [status, failureResponse(status, signature.answer_header, methods)] as const,
+    (status) => [status, failureResponse(status, signature.answer_header, method)] as const,
   )
+  const { request = example, response } = RECORDED.exchanges[name] ?? {}
   return {
-    operationId: operation_id,
+    operationId: operationId(name),
     summary,
-    description,
+    description: descriptionOf(method),
+    tags: [TAG_OF[resource]],
     security: [Object.fromEntries(signature.schemes.map((scheme) => [scheme, []]))],
-    parameters: [
-      ...parameters,
-      ...[...signature.replay_parameters, 'RequestId'].map((name) => componentRef(name, 'parameters')),
-    ],
+    parameters: [...parameters, ...signature.replay_parameters, 'RequestId'].map((parameter) =>
+      componentRef(parameter, 'parameters'),
+    ),
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: requestSchema(methods), examples: examplesOf(methods) } },
+      content: {
+        'application/json': { schema: componentRef(componentName(name, 'Request')), example: request },
+      },
     },
-    responses: { 200: successResponse(path), ...Object.fromEntries(failures) },
+    responses: {
+      200: {
+        description: 'Success.',
+        headers: headerReferences('X-Request-ID', signature.answer_header),
+        content: {
+          'application/json': {
+            schema: componentRef(componentName(name, 'Response')),
+            ...(response && { example: response }),
+          },
+        },
+      },
+      ...Object.fromEntries(failures),
+    },
   }
 }
 
-function requestSchema(methods: readonly PublicMethod[]): JsonSchema {
-  const schemas = methods.map(({ name }) => [name, componentRef(componentName(name, 'Request'))] as const)
-  const [only, another] = schemas
-  if (only !== undefined && another === undefined) return only[1]
-  const mapping = Object.fromEntries(schemas.map(([name, { $ref }]) => [name, $ref]))
-  return { oneOf: schemas.map(([, schema]) => schema), discriminator: { propertyName: 'method', mapping } }
-}
-
-function examplesOf(methods: readonly PublicMethod[]): object {
-  return Object.fromEntries(methods.map(({ name, summary, example }) => [name, { summary, value: example }]))
-}
-
-function successResponse({ methods, signature }: PathDescription): object {
-  const schemas = methods.map(({ name }) => componentRef(componentName(name, 'Response')))
-  return {
-    description: 'Success.',
-    headers: headerReferences('X-Request-ID', signature.answer_header),
-    content: { 'application/json': { schema: schemas.length === 1 ? schemas[0] : { anyOf: schemas } } },
-  }
+/** The description of a method, with its scope and quota. */
+function descriptionOf({ description, scope, default_quota }: PublicMethod): string {
+  const needed = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`]
+  const quota =
+    default_quota === undefined ? [] : [`${default_quota.toLocaleString('en-US')} calls per minute.`]
+  return [description, [...needed, ...quota].join(' ')].filter(Boolean).join('\n\n')
 }
 
 const FAILURE_DESCRIPTIONS: Readonly<Record<number, string>> = {
@@ -78,16 +106,17 @@ const FAILURE_DESCRIPTIONS: Readonly<Record<number, string>> = {
     'body nor `X-Request-ID`.',
 }
 
-/** The response for the failures with an HTTP status, on a path with a signature also with the headers of its methods. */
+/** The response for the failures with an HTTP status, for a method also with its own header and examples. */
 export function failureResponse(
   status: number,
   answer_header = 'X-Request-ID',
-  methods: readonly PublicMethod[] = [],
+  method?: Pick<PublicMethod, 'name'>,
 ): object {
   const description = FAILURE_DESCRIPTIONS[status]
   if (description === undefined) throw new TypeError(`HTTP status ${status} has no description`)
-  const method_headers = methods.map(({ name }) => retryHeaderName(name))
+  const method_headers = method === undefined ? [] : [retryHeaderName(method.name)]
   const retry_headers = status === 429 ? ['Retry-After', ...method_headers] : []
+  const examples = method === undefined ? [] : examplesOf(status, method.name)
   return {
     description,
     headers: {
@@ -95,9 +124,37 @@ export function failureResponse(
       // Only a response with an envelope is certain to have this header.
       ...(status === 503 && { 'X-Request-ID': componentRef('X-Request-ID-Of-Envelope', 'headers') }),
     },
-    content: { 'application/json': { schema: componentRef(failureName(status)) } },
+    content: {
+      'application/json': {
+        schema: componentRef(failureName(status)),
+        ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
+      },
+    },
   }
 }
+
+const exampleName = ({ method, body }: RecordedError): string =>
+  [...(method === undefined ? [] : [methodTitle(method, '')]), body.error.code].join('-')
+
+/** References to the refusals of a method, under their codes. */
+function examplesOf(status: number, method: string): readonly (readonly [string, object])[] {
+  const is_support = supportResourceOf(method) !== undefined
+  return RECORDED.errors
+    .filter(({ http_status }) => http_status === status)
+    .filter(
+      (error) => error.method === method || (error.method === undefined && (status !== 503 || is_support)),
+    )
+    .map((error) => [String(error.body.error.code), componentRef(exampleName(error), 'examples')])
+}
+
+/** Every recorded refusal, under the name by which operations refer to it. */
+export const ERROR_EXAMPLES: Readonly<Record<string, object>> = Object.fromEntries(
+  RECORDED.errors.map((error) => {
+    const { code } = error.body.error
+    const summary = isErrorCode(code) ? `${code}: ${ERROR_TABLE[code].message}` : String(code)
+    return [exampleName(error), { summary, value: error.body }]
+  }),
+)
 
 function headerReferences(...names: readonly string[]): object {
   return Object.fromEntries(names.map((name) => [name, componentRef(headerComponent(name), 'headers')]))

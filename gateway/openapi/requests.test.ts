@@ -12,6 +12,7 @@ import type { Caller } from '../auth/credential.ts'
 import { webhookResend } from '../methods/existing-payments.ts'
 import { findMethod, type MethodDeps, parseRequest } from '../methods/method.ts'
 import { bindMethods, ENVELOPE_METHODS } from '../methods/public-methods.ts'
+import { componentName } from './envelope-schemas.ts'
 import { boundaryRequestsOf, requestsOf } from './requests.fixture.ts'
 
 /** There are no services: a request that reaches one was accepted. */
@@ -60,11 +61,15 @@ async function refusalOf(text: string, path_id?: string): Promise<number | undef
   }
 }
 
-const CONTENT = 'requestBody/content/application~1json/schema'
-const methodViolations = violationsOf(`#/paths/~1public~1api~1multihub~1v1/post/${CONTENT}`)
-const resendViolations = violationsOf(
-  `#/paths/~1api~1v1~1payments~1{paymentId}~1webhook~1resend/post/${CONTENT}`,
-)
+const checkOf = (method: string) => violationsOf(`#/components/schemas/${componentName(method, 'Request')}`)
+const checks = new Map(ENVELOPE_METHODS.map(({ name }) => [String(name), checkOf(name)]))
+const resendViolations = checkOf(webhookResend.name)
+
+/** A request belongs to the operation that its method names. */
+function methodViolations(request: unknown): readonly string[] {
+  const { method } = Object(request)
+  return checks.get(method)?.(request) ?? ['no such method']
+}
 
 async function expectAgreement(request: unknown): Promise<void> {
   const text = JSON.stringify(request) ?? 'null'

@@ -30,6 +30,7 @@ export const TRANSFER_PATHS: Readonly<Record<string, object>> = {
   [`${UPLOAD_PATH}{link}`]: {
     put: {
       operationId: 'uploadAttachment',
+      tags: ['Attachments'],
       summary: 'Sends the bytes of a prepared file',
       description:
         'Use the URL and the headers of `attachment.prepare`. `Content-Length` must be the announced size. A second upload ' +
@@ -50,6 +51,7 @@ export const TRANSFER_PATHS: Readonly<Record<string, object>> = {
   [`${DOWNLOAD_PATH}{link}`]: {
     get: {
       operationId: 'downloadAttachment',
+      tags: ['Attachments'],
       summary: 'Downloads a file',
       description: 'Use the URL of `attachment.get`. After 5 minutes it is 13001.',
       security: [],

@@ -4,8 +4,10 @@ import {
   ChargebackStatus as ChargebackStatusProto,
 } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import type { Refund } from '#gen/multihub/support/v1/refund_pb.ts'
+import type { TicketCommentSnapshot, TicketSnapshot } from '#gen/multihub/support/v1/ticket_event_pb.ts'
 import { createEnumMap, type EnumName } from './proto-fields.ts'
 import { safeNumber } from './public-payment.ts'
+import { COMMENT_AUTHORS, TICKET_CATEGORIES, TICKET_PRIORITIES, TICKET_STATUSES } from './ticket.ts'
 import {
   defineView,
   field,
@@ -15,6 +17,7 @@ import {
   objectField,
   optionalField,
   textField,
+  within,
   wordField,
 } from './view.ts'
 
@@ -112,4 +115,30 @@ export const REFUND_VIEW = defineView<Refund>('Refund', {
   ),
   created_at: instantField(({ createTime }) => createTime, 'When you requested the refund.'),
   updated_at: instantField(({ updateTime }) => updateTime, 'When its status last changed.'),
+})
+
+const COMMENT_SNAPSHOT = objectField<TicketCommentSnapshot>({
+  identifiers: objectField({ h_id: textField(({ commentId }) => commentId, OUR_ID) }),
+  author: wordField(COMMENT_AUTHORS, 'author'),
+  created_at: instantField(({ createTime }) => createTime),
+})
+
+/** What a callback says about a ticket (S12): no text of the ticket or of a comment, and nothing about staff. */
+export const TICKET_SNAPSHOT_VIEW = defineView<TicketSnapshot>('TicketSnapshot', {
+  identifiers: objectField({
+    c_id: textField(({ cId }) => cId, { description: 'Your own reference.' }),
+    h_id: textField(({ ticketId }) => ticketId, OUR_ID),
+  }),
+  category: wordField(TICKET_CATEGORIES, 'category'),
+  status: wordField(TICKET_STATUSES, 'status'),
+  priority: wordField(TICKET_PRIORITIES, 'priority'),
+  payment: optionalField(
+    within(
+      ({ paymentHId }) => paymentHId,
+      objectField<string>({ h_id: textField((h_id) => h_id, { description: 'The `h_id` of the payment.' }) }),
+    ),
+  ),
+  comment: optionalField(within(({ comment }) => comment, COMMENT_SNAPSHOT)),
+  created_at: instantField(({ createTime }) => createTime),
+  updated_at: instantField(({ updateTime }) => updateTime),
 })

@@ -16,7 +16,7 @@ export function record(
 /** A `$ref` to a component of the API reference. */
 export function componentRef(
   name: string,
-  kind: 'schemas' | 'parameters' | 'headers' = 'schemas',
+  kind: 'schemas' | 'parameters' | 'headers' | 'examples' = 'schemas',
 ): JsonSchema {
   return { $ref: `#/components/${kind}/${name}` }
 }
@@ -34,6 +34,8 @@ export interface ViewField<M> {
 }
 
 interface ObjectField<M> extends ViewField<M> {
+  /** The schema of what a callback shows. */
+  readonly callback_schema: JsonSchema
   readonly read: (message: M, audience: ViewAudience) => Readonly<Record<string, unknown>>
 }
 
@@ -92,12 +94,11 @@ export function hiddenFromCallbacks<M>(field: ViewField<M>): ViewField<M> {
 /** An object inside a resource. */
 export function objectField<M>(fields: ViewFields<M>): ObjectField<M> {
   const entries = Object.entries(fields)
-  const properties = Object.fromEntries(entries.map(([name, { schema }]) => [name, schema]))
-  const optional_names = entries.filter(([, { is_optional }]) => is_optional).map(([name]) => name)
   const in_responses = entries.map(([name, field]) => ({ name, ...field }))
   const in_callbacks = in_responses.filter(({ is_hidden_from_callbacks }) => !is_hidden_from_callbacks)
   return {
-    schema: record(properties, optional_names),
+    schema: recordOf(in_responses),
+    callback_schema: recordOf(in_callbacks),
     read(message, audience) {
       const shown: Record<string, unknown> = {}
       for (const field of audience === 'callback' ? in_callbacks : in_responses) {
@@ -108,6 +109,15 @@ export function objectField<M>(fields: ViewFields<M>): ObjectField<M> {
       return shown
     },
   }
+}
+
+function recordOf<M>(fields: readonly (ViewField<M> & { readonly name: string })[]): JsonSchema {
+  const properties = Object.fromEntries(fields.map(({ name, schema }) => [name, schema]))
+  const optional = fields.filter(({ is_optional }) => is_optional)
+  return record(
+    properties,
+    optional.map(({ name }) => name),
+  )
 }
 
 /** An object whose fields can all be absent. It is left out when they are. */
@@ -139,6 +149,8 @@ export function within<M, Part>(
 
 /** How a kind of resource looks in responses and callbacks: a component of the API reference, and how it is rendered. */
 export interface View<M> extends ViewField<M> {
+  /** The schema of the resource in callbacks. */
+  readonly callback_schema: JsonSchema
   /** The component, and those that it refers to. */
   readonly components: Readonly<Record<string, JsonSchema>>
   /** Makes the public object. Throws `TypeError` without a message, or for one without a required field. */
@@ -154,9 +166,10 @@ export function defineView<M>(
     description,
   }: { readonly parts?: readonly Pick<View<never>, 'components'>[]; readonly description?: string } = {},
 ): View<M> {
-  const { schema, read } = objectField(fields)
+  const { schema, callback_schema, read } = objectField(fields)
   return {
     schema: componentRef(name),
+    callback_schema,
     read,
     components: Object.assign(
       { [name]: { ...(description !== undefined && { description }), ...schema } },

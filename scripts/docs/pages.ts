@@ -38,7 +38,8 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | T
 
 /** The files that are generated as a whole. */
 const WHOLE_FILES: Readonly<Record<string, () => string>> = {
-  'docs/merchants/openapi.json': () => `${JSON.stringify(openApiDocument(), undefined, 2)}\n`,
+  'docs/merchants/openapi.json': () => `${JSON.stringify(openApiDocument('v1'), undefined, 1)}\n`,
+  'docs/merchants/openapi-v2.json': () => `${JSON.stringify(openApiDocument('v2'), undefined, 1)}\n`,
   [PROMETHEUS_RULE_PATH]: prometheusRuleText,
 }
 

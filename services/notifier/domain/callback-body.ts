@@ -1,14 +1,7 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
+import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { MerchantEvent } from '#gen/multihub/events/v1/event_pb.ts'
-import type { TicketCommentSnapshot, TicketSnapshot } from '#gen/multihub/support/v1/ticket_event_pb.ts'
 import { PAYMENT_VIEW } from '#lib/contract/public-payment.ts'
-import { CHARGEBACK_VIEW, REFUND_VIEW } from '#lib/contract/public-support.ts'
-import {
-  COMMENT_AUTHORS,
-  TICKET_CATEGORIES,
-  TICKET_PRIORITIES,
-  TICKET_STATUSES,
-} from '#lib/contract/ticket.ts'
+import { CHARGEBACK_VIEW, REFUND_VIEW, TICKET_SNAPSHOT_VIEW } from '#lib/contract/public-support.ts'
 
 /** The resource of an event in its public form: its public id and the `result` field of the callback. */
 interface PublicResource {
@@ -40,8 +33,10 @@ export function toPublicResource({ resource }: MerchantEvent): PublicResource {
       const chargeback = CHARGEBACK_VIEW.render(resource.value, 'callback')
       return { public_id: resource.value.chargebackId, result: { chargeback } }
     }
-    case 'ticket':
-      return { public_id: resource.value.ticketId, result: { ticket: ticketResource(resource.value) } }
+    case 'ticket': {
+      const ticket = TICKET_SNAPSHOT_VIEW.render(resource.value, 'callback')
+      return { public_id: resource.value.ticketId, result: { ticket } }
+    }
     default:
       throw new TypeError('the event has no resource that this version knows')
   }
@@ -79,32 +74,4 @@ function bodyBytes(
 /** The same for every delivery of an event, and different for the events of a resource that can repeat (S12). */
 function callbackId({ event, number }: MerchantEvent, public_id: string): string {
   return number === 0 ? `${public_id}:${event}` : `${public_id}:${event}:${number}`
-}
-
-/** What a callback says about a ticket (S12): no text of the ticket or of a comment, and nothing about staff. */
-function ticketResource(ticket: TicketSnapshot): Readonly<Record<string, unknown>> {
-  const { paymentHId, comment } = ticket
-  return {
-    identifiers: { c_id: ticket.cId, h_id: ticket.ticketId },
-    category: TICKET_CATEGORIES.fromProtoOrThrow(ticket.category, 'category'),
-    status: TICKET_STATUSES.fromProtoOrThrow(ticket.status, 'status'),
-    priority: TICKET_PRIORITIES.fromProtoOrThrow(ticket.priority, 'priority'),
-    payment: paymentHId === undefined ? undefined : { h_id: paymentHId },
-    comment: comment && commentResource(comment),
-    created_at: instant(ticket.createTime),
-    updated_at: instant(ticket.updateTime),
-  }
-}
-
-function commentResource(comment: TicketCommentSnapshot): Readonly<Record<string, unknown>> {
-  return {
-    identifiers: { h_id: comment.commentId },
-    author: COMMENT_AUTHORS.fromProtoOrThrow(comment.author, 'author'),
-    created_at: instant(comment.createTime),
-  }
-}
-
-function instant(time: Timestamp | undefined): string {
-  if (!time) throw new TypeError('the event has a ticket without its times')
-  return timestampDate(time).toISOString()
 }
