@@ -46,3 +46,23 @@ export function isWorse(hour: Success, day: Success): boolean {
   const share = ({ good, ended }: Success): number => Number(good) / Number(ended)
   return hour.ended >= 20n && share(hour) < share(day) - 0.05
 }
+
+type Rate = ReturnType<typeof routesOf>[number]
+
+/** The same by provider, as far as the provider of a route is known. */
+export function providersOf(rates: readonly Rate[], providerOf: (service_id: string) => string | undefined) {
+  const providers = new Map<string, { hour: Success; day: Success }>()
+  for (const { service_id, hour, day } of rates) {
+    const provider = providerOf(service_id)
+    if (provider === undefined) continue
+    const { hour: hours, day: days } = providers.get(provider) ?? { hour: NOTHING, day: NOTHING }
+    providers.set(provider, { hour: add(hours, hour), day: add(days, day) })
+  }
+  return [...providers].map(([provider, sums]) => ({ provider, ...sums }))
+}
+
+const NOTHING: Success = { created: 0n, ended: 0n, good: 0n }
+
+function add(a: Success, b: Success): Success {
+  return { created: a.created + b.created, ended: a.ended + b.ended, good: a.good + b.good }
+}

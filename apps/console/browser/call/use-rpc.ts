@@ -12,6 +12,7 @@ import {
   QueryCache,
   QueryClient,
   type UseQueryResult,
+  useQueries,
   useQuery,
 } from '@tanstack/react-query'
 import { callRpc } from './call-rpc.ts'
@@ -75,6 +76,25 @@ export function useRpc<I extends DescMessage, O extends DescMessage>(
     refetchInterval: ({ state }) => (state.error === null || isAway(state.error) ? every_ms : false),
     enabled,
     ...(keeps_previous && { placeholderData: keepPreviousData }),
+  })
+}
+
+/** How long what hardly changes, such as a route, is not read again. */
+const SLOW_MS = 60_000
+
+/** The answers of an RPC to several requests about what hardly changes, in their order; `undefined` where there is none yet. */
+export function useRpcs<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodUnary<I, O>,
+  requests: readonly MessageInitShape<I>[],
+): readonly (MessageShape<O> | undefined)[] {
+  return useQueries({
+    queries: requests.map((request) => ({
+      queryKey: keyOf(method, request),
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) => callRpc(method, request, { signal }),
+      staleTime: SLOW_MS,
+      refetchInterval: SLOW_MS,
+    })),
+    combine: (results) => results.map(({ data }) => data),
   })
 }
 

@@ -5,6 +5,7 @@ import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_
 import { endSession } from '../call/session.ts'
 import { forgetSession, useRpc, useSession } from '../call/use-rpc.ts'
 import { useKeys } from '../parts/keys.ts'
+import { MerchantZone } from '../parts/merchant-zone.tsx'
 import { prefer, usePreference } from '../parts/preferences.ts'
 import { PrincipalContext, useRights } from '../parts/principal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
@@ -32,7 +33,9 @@ function SignedIn({ pages }: { readonly pages: readonly NavigationItem[] }): Rea
       {error !== null && (
         <div className="note waiting">The back office does not answer. What is shown may be old.</div>
       )}
-      <Layout pages={pages} principal={data.principal} />
+      <MerchantZone merchant_id={data.principal.merchantId}>
+        <Layout pages={pages} principal={data.principal} />
+      </MerchantZone>
     </PrincipalContext>
   )
 }
@@ -123,11 +126,12 @@ function Preferences(): ReactNode {
       <select
         aria-label="Time zone"
         value={zone}
-        onChange={({ target }) => prefer('zone', target.value)}
+        onChange={({ target }) => prefer('zone', target.value as typeof zone)}
         className="wide"
       >
         <option value="local">local time</option>
         <option value="UTC">UTC</option>
+        <option value="merchant">merchant's time</option>
       </select>
       <select
         aria-label="Colours"

@@ -83,7 +83,8 @@ function Shown<T extends Message>({
     <>
       {error != null && <ProblemNote error={error} />}
       <ActBar acts={spec.acts ?? []} item={item} />
-      <Facts desc={spec.desc} message={item} />
+      <Facts desc={spec.desc} message={item} without={spec.without ?? []} />
+      {spec.more?.(item)}
     </>
   )
 }

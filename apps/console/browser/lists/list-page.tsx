@@ -2,20 +2,28 @@ import type { DescField, Message } from '@bufbuild/protobuf'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { OverviewService } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
+import type { OpenItems } from '#gen/multihub/common/v1/open_items_pb.ts'
 import { type Address, shortId } from '../../values/addresses.ts'
+import { isAmountField } from '../../values/amount-fields.ts'
 import { type FilterReading, readFilters } from '../../values/filter-tokens.ts'
 import { labelOf } from '../../values/labels.ts'
+import { countedBy, countText } from '../../values/open-items.ts'
 import { callRpc } from '../call/call-rpc.ts'
 import { nowMs } from '../call/machine.ts'
-import { keyOf, useRpc } from '../call/use-rpc.ts'
+import { keyOf, queries, useRpc } from '../call/use-rpc.ts'
+import { useRights } from '../parts/principal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { type Row, RowList } from '../parts/row-list.tsx'
 import { PageLink, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Value } from '../parts/values.tsx'
+import { ColumnChoice, useColumns } from './column-choice.tsx'
+import { CsvButton } from './csv-button.tsx'
 import { Detail } from './detail.tsx'
 import { FilterField } from './filter-field.tsx'
-import type { ListSpec } from './list-spec.ts'
+import { answerOf, type ListSpec } from './list-spec.ts'
+import { SavedFilterLinks, SaveFilters } from './saved-filters.tsx'
 
 const PAGE_SIZE = 50
 /** How often the list looks for new rows, which wait until the person wants them. */
@@ -64,13 +72,13 @@ function readingOf<T extends Message>({ filters, list }: ListSpec<T>, q: string)
   return { q, ...readFilters(q, filters, list.input, nowMs()) }
 }
 
-interface Answer {
-  readonly items: readonly Message[]
-  readonly next: string
-}
+/** The most rows on a page, so that a list is quick at any depth; the first ones make room for more. */
+const PAGES_MAX = 20
 
-function answerOf<T extends Message>({ items }: ListSpec<T>, message: Message): Answer {
-  return { items: Reflect.get(message, items), next: Reflect.get(message, 'nextPageToken') ?? '' }
+interface PagePosition {
+  readonly token: string
+  /** How many rows are before the page. */
+  readonly before: number
 }
 
 function Items<T extends Message>({
@@ -82,45 +90,68 @@ function Items<T extends Message>({
   readonly reading: ListReading
   readonly open: string | undefined
 }): ReactNode {
+  const columns = useColumns(spec)
+  const total = useTotal(spec.path, q)
   const has_pages = spec.list.input.fields.some(({ name }) => name === 'page_size')
-  const first = { ...spec.fixed, ...request, ...(has_pages && { pageSize: PAGE_SIZE }) }
+  const filtered = { ...spec.fixed, ...request }
+  const first = { ...filtered, ...(has_pages && { pageSize: PAGE_SIZE }) }
+  const key = ['list', ...keyOf(spec.list, first)]
   const pages = useInfiniteQuery({
-    queryKey: ['list', ...keyOf(spec.list, first)],
-    queryFn: async ({ pageParam, signal }) =>
-      answerOf(
+    queryKey: key,
+    queryFn: async ({ pageParam: { token, before }, signal }) => ({
+      before,
+      ...answerOf(
         spec,
-        await callRpc(spec.list, pageParam === '' ? first : { ...first, pageToken: pageParam }, { signal }),
+        await callRpc(spec.list, token === '' ? first : { ...first, pageToken: token }, { signal }),
       ),
-    initialPageParam: '',
-    getNextPageParam: ({ next }) => (next === '' ? undefined : next),
+    }),
+    initialPageParam: { token: '', before: 0 } as PagePosition,
+    getNextPageParam: ({ next, items, before }): PagePosition | undefined =>
+      next === '' ? undefined : { token: next, before: before + items.length },
+    getPreviousPageParam: () => undefined,
+    maxPages: PAGES_MAX,
     refetchOnWindowFocus: false,
   })
   const items = pages.data?.pages.flatMap((page) => page.items) ?? []
+  const before = pages.data?.pages[0]?.before ?? 0
   const news = useRpc(spec.list, first, { every_ms: NEWS_MS, enabled: pages.isSuccess })
-  const known = new Map(items.map((item) => [idOf(spec, item), item]))
   const newest = news.data === undefined ? [] : answerOf(spec, news.data).items
-  const added = newest.filter((item) => !known.has(idOf(spec, item))).length
-  // Rows keep their places; what they show is the newest that is known.
-  const fresh = new Map(newest.map((item) => [idOf(spec, item), item]))
-  const shown = items.map((item) => fresh.get(idOf(spec, item)) ?? item)
+  const { rows: shown, added } = withNews(spec, items, newest)
   if (pages.data === undefined)
     return pages.error ? <ProblemNote error={pages.error} /> : <p className="quiet">Reading…</p>
+  const toNewest = (): void => void queries.resetQueries({ queryKey: key, exact: true })
   return (
     <div className="items">
       {pages.error !== null && <ProblemNote error={pages.error} />}
-      {added > 0 && (
-        <button type="button" onClick={() => void pages.refetch()}>
-          {added} new
-        </button>
-      )}
+      <div className="tools">
+        {shown.length > 0 && (
+          <strong>{countWords({ before, rows: shown.length, has_more: pages.hasNextPage, total })}</strong>
+        )}
+        {before > 0 && (
+          <button type="button" onClick={toNewest}>
+            Back to the first row
+          </button>
+        )}
+        {before === 0 && added > 0 && (
+          <button type="button" onClick={toNewest}>
+            {added} new
+          </button>
+        )}
+        <SavedFilterLinks path={spec.path} q={q} />
+        <span className="right">
+          <SaveFilters path={spec.path} q={q} />
+          <ColumnChoice spec={spec} shown={columns} />
+          <CsvButton key={q} spec={spec} request={filtered} fields={columns} />
+        </span>
+      </div>
       {shown.length === 0 ? (
         <p>{q === '' ? spec.empty : 'Nothing matches these filters.'}</p>
       ) : (
         <RowList
-          caption={`${shown.length} shown${pages.hasNextPage ? ', there are more' : ''}`}
-          heads={spec.columns.map(labelOf)}
-          numbers={spec.columns.flatMap((name, column) => (isAmount(spec, name) ? [column] : []))}
-          rows={shown.map((item) => rowOf(spec, item, { q, open }))}
+          label={spec.title}
+          heads={columns.map(({ name }) => labelOf(name))}
+          numbers={columns.flatMap((field, column) => (isAmountField(field) ? [column] : []))}
+          rows={shown.map((item) => rowOf(spec, item as T, { q, open, columns }))}
         />
       )}
       {pages.hasNextPage && (
@@ -132,8 +163,54 @@ function Items<T extends Message>({
   )
 }
 
-function isAmount<T extends Message>({ desc }: ListSpec<T>, name: string): boolean {
-  return desc.fields.find((field) => field.name === name)?.message?.typeName === 'multihub.common.v1.Money'
+/** Rows keep their places, and show the newest that is known of them; `added` counts the rows that are not among them. */
+function withNews<T extends Message>(
+  spec: ListSpec<T>,
+  items: readonly Message[],
+  newest: readonly Message[],
+): { readonly rows: readonly Message[]; readonly added: number } {
+  const known = new Set(items.map((item) => idOf(spec, item)))
+  const fresh = new Map(newest.map((item) => [idOf(spec, item), item]))
+  return {
+    rows: items.map((item) => fresh.get(idOf(spec, item)) ?? item),
+    added: newest.filter((item) => !known.has(idOf(spec, item))).length,
+  }
+}
+
+/** How often the whole length of a list is read again. */
+const TOTAL_MS = 10_000
+
+/** How long the whole list is, where the overview knows it; `undefined` otherwise. */
+function useTotal(path: string, q: string): number | undefined {
+  const { is_merchant } = useRights()
+  const field = countedBy(path, q)
+  const { data } = useRpc(
+    OverviewService.method.getOverview,
+    {},
+    { every_ms: TOTAL_MS, enabled: field !== undefined && !is_merchant },
+  )
+  return field === undefined ? undefined : (data?.[field] as OpenItems | undefined)?.count
+}
+
+function countWords({
+  before,
+  rows,
+  has_more,
+  total,
+}: {
+  readonly before: number
+  readonly rows: number
+  readonly has_more: boolean
+  readonly total: number | undefined
+}): string {
+  const shown =
+    before === 0
+      ? `${rows}`
+      : `${(before + 1).toLocaleString('en')} to ${(before + rows).toLocaleString('en')}`
+  if (!has_more) return before === 0 ? `${rows} in all` : `${shown}, which is the end`
+  return total === undefined || total < rows
+    ? `${shown} shown, there are more`
+    : `${shown} of ${countText(total)}`
 }
 
 function idOf<T extends Message>({ id }: ListSpec<T>, item: Message): string {
@@ -142,24 +219,27 @@ function idOf<T extends Message>({ id }: ListSpec<T>, item: Message): string {
 
 function rowOf<T extends Message>(
   spec: ListSpec<T>,
-  item: Message,
-  { q, open }: { readonly q: string; readonly open: string | undefined },
+  item: T,
+  {
+    q,
+    open,
+    columns,
+  }: { readonly q: string; readonly open: string | undefined; readonly columns: readonly DescField[] },
 ): Row {
   const id = idOf(spec, item)
   const address =
     spec.folder === undefined
       ? { path: spec.path, search: { ...(q !== '' && { q }), open: id } }
       : { path: `/${spec.folder}/${encodeURIComponent(id)}` }
-  const fields = spec.columns.map((name) => spec.desc.fields.find((field) => field.name === name))
   return {
     key: id,
     address,
     is_open: id === open,
-    cells: fields.map((field, column) => {
-      if (field === undefined) return null
+    cells: columns.map((field, column) => {
       const { name } = field
       if (column === 0) return <First key={name} to={address} id={id} field={field} item={item} />
-      return <Value key={name} field={field} message={item} />
+      const show = spec.cells?.[name]
+      return show ? show(item) : <Value key={name} field={field} message={item} />
     }),
   }
 }

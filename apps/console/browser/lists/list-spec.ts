@@ -1,4 +1,5 @@
 import type { DescMessage, DescMethodUnary, Message } from '@bufbuild/protobuf'
+import type { ReactNode } from 'react'
 import type { Filters } from '../../values/filter-tokens.ts'
 import type { Act } from '../acts/act.ts'
 
@@ -25,8 +26,26 @@ export interface ListSpec<T extends Message = Message> {
   /** Where a row leads, for a resource with a page of its own. */
   readonly folder?: string
   readonly acts?: readonly Act<T>[]
+  /** How cells are shown that are more than their value, by the names of their fields. */
+  readonly cells?: Readonly<Record<string, (item: T) => ReactNode>>
+  /** What the details show next to the fields of the resource. */
+  readonly more?: (item: T) => ReactNode
+  /** Fields that `more` shows, and the details do not. */
+  readonly without?: readonly string[]
   /** Filters without which the server has no answer. */
   readonly needs?: readonly string[]
   /** What an empty list means. */
   readonly empty: string
+}
+
+/** A page of a list. */
+interface ListAnswer {
+  readonly items: readonly Message[]
+  /** The token of the next page; empty on the last one. */
+  readonly next: string
+}
+
+/** Reads the answer of the RPC of a list. */
+export function answerOf<T extends Message>({ items }: ListSpec<T>, message: Message): ListAnswer {
+  return { items: Reflect.get(message, items), next: Reflect.get(message, 'nextPageToken') ?? '' }
 }

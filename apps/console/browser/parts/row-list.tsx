@@ -15,11 +15,14 @@ export interface Row {
 /** A table whose rows are chosen by `j`, `k` and opened by Enter. */
 export function RowList({
   caption,
+  label,
   heads,
   numbers = [],
   rows,
 }: {
-  readonly caption: ReactNode
+  readonly caption?: ReactNode
+  /** What the table is called where it has no caption. */
+  readonly label?: string
   readonly heads: readonly string[]
   /** The columns that are aligned to the right. */
   readonly numbers?: readonly number[]
@@ -39,8 +42,8 @@ export function RowList({
   const align = (column: number) => (numbers.includes(column) ? { className: 'number' } : {})
   return (
     <section className="scroll">
-      <table className="rows">
-        <caption>{caption}</caption>
+      <table className="rows" {...(label && { 'aria-label': label })}>
+        {caption !== undefined && <caption>{caption}</caption>}
         <thead>
           <tr>
             {heads.map((head, column) => (

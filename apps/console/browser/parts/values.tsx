@@ -6,6 +6,7 @@ import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import { amountText, fieldValue, spanText, valueText } from '#lib/contract/shown-values.ts'
 import { SHAPES, toneOf } from '#lib/contract/tones.ts'
 import { kindOfField } from '../../values/addresses.ts'
+import { currencyOf, isMinorAmount } from '../../values/amount-fields.ts'
 import { labelOf } from '../../values/labels.ts'
 import { wordsOf } from '../../values/times.ts'
 import { nowMs } from '../call/machine.ts'
@@ -61,16 +62,6 @@ export function State({
   )
 }
 
-/** The integers that are amounts in minor units of the currency of their message, or of the message around it. */
-const IS_MINOR =
-  /^(available|held)(_after)?$|^(minimum|maximum|daily|monthly|since_settlement|minimum_amount|above_minor)$/
-
-/** The currency that a message names, itself or in its amount; empty for other messages. */
-function currencyOf(message: Message): string {
-  const { currency, amount } = message as { currency?: unknown; amount?: { currency?: unknown } }
-  return String([currency, amount?.currency].find((one) => typeof one === 'string') ?? '')
-}
-
 /** The value of one field of a message, as people read it. */
 export function Value({
   field,
@@ -100,7 +91,7 @@ export function Value({
       <Facts key={index} desc={field.message} message={item} />
     ))
   if (value instanceof Uint8Array) return value.length > 0 && <BytesValue bytes={value} />
-  if (typeof value === 'bigint' && IS_MINOR.test(field.name) && currency !== '')
+  if (typeof value === 'bigint' && isMinorAmount(field, currency))
     return <span className="amount">{amountText(value, currency, MAJOR)}</span>
   const text = valueText(field, value, MAJOR)
   if (field.fieldKind !== 'scalar') return <Text>{text}</Text>

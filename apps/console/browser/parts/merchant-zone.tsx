@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { useRpc } from '../call/use-rpc.ts'
+import { MerchantZoneContext, usePreference } from './preferences.ts'
+
+/** Zones of merchants hardly change. */
+const EVERY_MS = 60_000
+
+/** A part of the page about one merchant: its times can be read in the zone of the merchant. */
+export function MerchantZone({
+  merchant_id,
+  children,
+}: {
+  readonly merchant_id: string
+  readonly children: ReactNode
+}): ReactNode {
+  const zone = usePreference('zone')
+  const { data } = useRpc(
+    MerchantService.method.getMerchant,
+    { merchantId: merchant_id },
+    { every_ms: EVERY_MS, enabled: zone === 'merchant' && merchant_id !== '' },
+  )
+  return <MerchantZoneContext value={data?.merchant?.timezone ?? ''}>{children}</MerchantZoneContext>
+}

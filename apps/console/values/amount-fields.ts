@@ -1,0 +1,22 @@
+import type { DescField, Message } from '@bufbuild/protobuf'
+import { exponentOf } from '#lib/contract/decimal-amount.ts'
+
+/** The integers that are amounts in minor units of the currency of their message, or of the message around it. */
+const IS_MINOR =
+  /^(available|held)(_after)?$|^(minimum|maximum|daily|monthly|since_settlement|minimum_amount|above_minor)$/
+
+/** The currency that a message names, itself or in its amount; empty for other messages. */
+export function currencyOf(message: Message): string {
+  const { currency, amount } = message as { currency?: unknown; amount?: { currency?: unknown } }
+  return String([currency, amount?.currency].find((one) => typeof one === 'string') ?? '')
+}
+
+/** Whether a field is an amount in minor units of a currency that has them. */
+export function isMinorAmount({ name }: DescField, currency: string): boolean {
+  return IS_MINOR.test(name) && exponentOf(currency) !== undefined
+}
+
+/** Whether the values of a field are numbers, which are aligned to the right. */
+export function isAmountField({ name, message }: DescField): boolean {
+  return message?.typeName === 'multihub.common.v1.Money' || IS_MINOR.test(name)
+}
