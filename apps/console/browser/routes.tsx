@@ -94,11 +94,25 @@ const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/deliveries.tsx')).DestinationsPage,
   },
   {
+    path: '/requests',
+    label: 'Requests',
+    key: 'q',
+    ...read,
+    load: async () => (await import('./pages/requests.tsx')).RequestsPage,
+  },
+  {
     path: '/balances',
     label: 'Balances',
     key: 'b',
     ...read,
     load: async () => (await import('./pages/ledger.tsx')).BalancesPage,
+  },
+  {
+    path: '/secrets',
+    label: 'Secrets',
+    key: 'x',
+    ...read,
+    load: async () => (await import('./pages/secrets.tsx')).SecretsPage,
   },
   {
     path: '/merchants',

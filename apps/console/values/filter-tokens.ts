@@ -68,7 +68,10 @@ function setField(
     return undefined
   }
   if (field.fieldKind === 'list') request[localName] = words.split(',')
-  else if (isNumber(field)) {
+  else if (field.scalar === INT32) {
+    if (!/^\d{1,9}$/.test(words)) return `${name} is a number`
+    request[localName] = Number(words)
+  } else if (isNumber(field)) {
     if (!/^\d{1,18}$/.test(words)) return `${name} is a number`
     request[localName] = isText(field) ? words : BigInt(words)
   } else if (isFlag(field)) {
@@ -80,6 +83,7 @@ function setField(
 
 // The numbers of protobuf's descriptor for the scalar types.
 const INT64 = 3
+const INT32 = 5
 const BOOL = 8
 const isNumber = (field: DescField): boolean => field.scalar === INT64
 const isFlag = (field: DescField): boolean => field.scalar === BOOL

@@ -16,6 +16,8 @@ const LABELS: Readonly<Record<string, string>> = {
   sla_deadline_time: 'deadline',
   last_activity_time: 'last activity',
   rpc: 'call',
+  attempts: 'tries',
+  secret_create_time: 'secret since',
 }
 
 /** The label of a field, such as `created` for `create_time`. */

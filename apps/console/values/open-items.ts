@@ -44,7 +44,7 @@ export const FOR_MACHINES: readonly OpenItem[] = [
     page: 'deliveries',
     filters: 'trouble:held',
   },
-  { field: 'deadDeliveries', label: 'dead callbacks', page: 'deliveries', filters: 'status:dead' },
+  { field: 'deadDeliveries', label: 'dead callbacks', page: 'deliveries', filters: 'trouble:dead' },
   { field: 'stuckEffects', label: 'stuck effects', page: 'stuck' },
 ]
 

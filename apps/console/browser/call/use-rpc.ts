@@ -86,13 +86,15 @@ const SLOW_MS = 60_000
 export function useRpcs<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   requests: readonly MessageInitShape<I>[],
+  /** What is permanent is read once. */
+  { is_permanent = false }: { readonly is_permanent?: boolean } = {},
 ): readonly (MessageShape<O> | undefined)[] {
   return useQueries({
     queries: requests.map((request) => ({
       queryKey: keyOf(method, request),
       queryFn: ({ signal }: { readonly signal: AbortSignal }) => callRpc(method, request, { signal }),
-      staleTime: SLOW_MS,
-      refetchInterval: SLOW_MS,
+      staleTime: is_permanent ? Number.POSITIVE_INFINITY : SLOW_MS,
+      refetchInterval: is_permanent ? (false as const) : SLOW_MS,
     })),
     combine: (results) => results.map(({ data }) => data),
   })

@@ -1,6 +1,6 @@
 import type { DescField, Message } from '@bufbuild/protobuf'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { csvHead, csvRow } from '../../values/csv.ts'
+import { columnFields, csvHead, csvRow } from '../../values/csv.ts'
 import { callRpc } from '../call/call-rpc.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { answerOf, type ListSpec } from './list-spec.ts'
@@ -19,12 +19,14 @@ type Progress =
 export function CsvButton<T extends Message>({
   spec,
   request,
-  fields,
+  columns,
 }: {
   readonly spec: ListSpec<T>
   readonly request: Readonly<Record<string, unknown>>
-  readonly fields: readonly DescField[]
+  readonly columns: readonly DescField[]
 }): ReactNode {
+  const fitting = columnFields(spec.desc)
+  const fields = columns.filter((field) => fitting.includes(field))
   const [progress, setProgress] = useState<Progress>({ state: 'idle' })
   const running = useRef<AbortController>(undefined)
   useEffect(() => () => running.current?.abort(), [])

@@ -13,10 +13,13 @@ import type { ListSpec } from './list-spec.ts'
 /** Everything that is known of the resource that is open, and what can be done with it. */
 export function Detail<T extends Message>({
   spec,
+  request,
   id,
   close,
 }: {
   readonly spec: ListSpec<T>
+  /** What the filters of the list ask for. */
+  readonly request: Readonly<Record<string, unknown>>
   readonly id: string
   readonly close: Address
 }): ReactNode {
@@ -36,13 +39,16 @@ export function Detail<T extends Message>({
         </PageLink>
       </header>
       {spec.get === undefined ? (
-        <FromList spec={spec} id={id} />
+        <FromList spec={spec} id={id} request={request} />
       ) : (
         <FromGet spec={spec} id={id} get={spec.get} />
       )}
     </aside>
   )
 }
+
+/** How often a whole list is read again for one resource of it. */
+const LIST_MS = 10_000
 
 interface DetailProps<T extends Message> {
   readonly spec: ListSpec<T>
@@ -59,13 +65,22 @@ function FromGet<T extends Message>({
   return <Shown spec={spec} item={item} error={error} />
 }
 
-/** A resource without an RPC of its own is looked for among the first 1,000, which is more than such lists have. */
-function FromList<T extends Message>({ spec, id }: DetailProps<T>): ReactNode {
+/** A resource without an RPC of its own is looked for among the first 1,000 that the filters select. */
+function FromList<T extends Message>({
+  spec,
+  id,
+  request,
+}: DetailProps<T> & { readonly request: Readonly<Record<string, unknown>> }): ReactNode {
   const has_pages = spec.list.input.fields.some(({ name }) => name === 'page_size')
-  const { data, error } = useRpc(spec.list, { ...spec.fixed, ...(has_pages && { pageSize: 1_000 }) })
+  const { data, error } = useRpc(
+    spec.list,
+    { ...spec.fixed, ...request, ...(has_pages && { pageSize: 1_000 }) },
+    { every_ms: LIST_MS },
+  )
   const items = data && (Reflect.get(data, spec.items) as readonly T[])
   const item = items?.find((one) => String(Reflect.get(one, spec.id)) === id)
-  if (items !== undefined && item === undefined) return <p>It is not in this list any more.</p>
+  if (items !== undefined && item === undefined)
+    return <p>It is not among the first {items.length} of this list.</p>
   return <Shown spec={spec} item={item} error={error} />
 }
 

@@ -12,6 +12,7 @@ import { countedBy, countText } from '../../values/open-items.ts'
 import { callRpc } from '../call/call-rpc.ts'
 import { nowMs } from '../call/machine.ts'
 import { keyOf, queries, useRpc } from '../call/use-rpc.ts'
+import { MerchantZone } from '../parts/merchant-zone.tsx'
 import { useRights } from '../parts/principal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { type Row, RowList } from '../parts/row-list.tsx'
@@ -37,10 +38,13 @@ export function ListPage<T extends Message>({ spec }: { readonly spec: ListSpec<
   const [reading, setReading] = useState(() => readingOf(spec, q))
   if (reading.q !== q) setReading(readingOf(spec, q))
   useTitle(spec.title)
-  const missing = (spec.needs ?? []).filter((name) => !q.includes(`${name}:`))
+  const { is_merchant } = useRights()
+  const missing = (spec.needs ?? []).filter(
+    (name) => !q.includes(`${name}:`) && !(is_merchant && name === 'merchant'),
+  )
   const apply = (text: string): void => void navigate({ to: spec.path, search: { q: text } as never })
   return (
-    <>
+    <MerchantZone merchant_id={String(reading.request['merchantId'] ?? '')}>
       <h1>{spec.title}</h1>
       <p className="quiet">{spec.question}</p>
       <FilterField key={q} text={q} filters={spec.filters} input={spec.list.input} onApply={apply} />
@@ -49,18 +53,27 @@ export function ListPage<T extends Message>({ spec }: { readonly spec: ListSpec<
           {problem}
         </p>
       ))}
+      {missing.length + reading.problems.length === 0 && spec.above?.(reading.request)}
       <div className={open === undefined ? '' : 'with-detail'}>
         {missing.length > 0 && (
-          <p>This list needs {missing.map((name) => `${name}:`).join(' and ')} in the filters.</p>
+          <p>
+            This list needs {missing.map((name) => `${name}:`).join(' and ')} in the filters. {spec.choices}
+          </p>
         )}
         {reading.problems.length + missing.length === 0 && (
           <Items spec={spec} reading={reading} open={open} />
         )}
         {open !== undefined && (
-          <Detail key={open} spec={spec} id={open} close={{ path: spec.path, search: { q } }} />
+          <Detail
+            key={open}
+            spec={spec}
+            request={reading.request}
+            id={open}
+            close={{ path: spec.path, search: { q } }}
+          />
         )}
       </div>
-    </>
+    </MerchantZone>
   )
 }
 
@@ -141,7 +154,7 @@ function Items<T extends Message>({
         <span className="right">
           <SaveFilters path={spec.path} q={q} />
           <ColumnChoice spec={spec} shown={columns} />
-          <CsvButton key={q} spec={spec} request={filtered} fields={columns} />
+          <CsvButton key={q} spec={spec} request={filtered} columns={columns} />
         </span>
       </div>
       {shown.length === 0 ? (

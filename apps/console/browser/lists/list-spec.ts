@@ -34,6 +34,10 @@ export interface ListSpec<T extends Message = Message> {
   readonly without?: readonly string[]
   /** Filters without which the server has no answer. */
   readonly needs?: readonly string[]
+  /** What a person can choose where such a filter is missing. */
+  readonly choices?: ReactNode
+  /** What is shown above the list, by the fields of the request that the filters set. */
+  readonly above?: (request: Readonly<Record<string, unknown>>) => ReactNode
   /** What an empty list means. */
   readonly empty: string
 }

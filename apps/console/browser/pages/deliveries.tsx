@@ -9,16 +9,32 @@ import {
 import { callRpc } from '../call/call-rpc.ts'
 import { ListPage } from '../lists/list-page.tsx'
 import type { ListSpec } from '../lists/list-spec.ts'
+import { Tries } from '../parts/tries.tsx'
+import { DeliveryBody } from './delivery-body.tsx'
+import { DestinationTries, triesOf } from './destination-tries.tsx'
 
 const deliveries: ListSpec<Delivery> = {
   path: '/deliveries',
   title: 'Deliveries',
-  question: 'Which callbacks were sent where, and which did not arrive.',
+  question:
+    'Which callbacks did not arrive, the longest waiting first. With merchant: all callbacks of a merchant, the newest first.',
   desc: DeliverySchema,
   list: DeliveryService.method.listDeliveries,
   items: 'deliveries',
   id: 'deliveryId',
-  columns: ['delivery_id', 'event', 'status', 'trouble', 'merchant_id', 'payment_id', 'url', 'create_time'],
+  columns: [
+    'delivery_id',
+    'event',
+    'status',
+    'trouble',
+    'attempts',
+    'merchant_id',
+    'payment_id',
+    'url',
+    'create_time',
+  ],
+  cells: { attempts: ({ attempts }) => <Tries tries={triesOf(attempts)} /> },
+  more: ({ deliveryId }) => <DeliveryBody key={deliveryId} delivery_id={deliveryId} />,
   filters: {
     status: 'status',
     trouble: 'trouble',
@@ -47,7 +63,7 @@ const deliveries: ListSpec<Delivery> = {
     },
   ],
   empty:
-    'No callback was sent yet. Merchants get callbacks at their endpoints and at the addresses of payments.',
+    'Every callback has arrived. merchant: shows those of a merchant; they go to its endpoints and to the addresses of payments.',
 }
 
 /** The list of callbacks. */
@@ -80,6 +96,7 @@ const destinations: ListSpec<Destination> = {
       },
     },
   ],
+  more: (destination) => <DestinationTries destination={destination} />,
   empty: 'Every receiver takes its callbacks.',
 }
 

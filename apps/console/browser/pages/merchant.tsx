@@ -21,6 +21,7 @@ import { ProblemNote } from '../parts/problem-note.tsx'
 import { PageLink, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Facts } from '../parts/values.tsx'
+import { ReadyForProduction } from './merchant-ready.tsx'
 
 /** More than any merchant has; the page says when there are more. */
 const ITEMS_MAX = 200
@@ -111,6 +112,7 @@ export function MerchantPage(): ReactNode {
         <section>
           <h2>Details</h2>
           <Facts desc={MerchantSchema} message={merchant} />
+          <ReadyForProduction merchant={merchant} />
           {merchant.environments.map((environment) => (
             <Balances key={environment} merchantId={merchantId} environment={environment} />
           ))}

@@ -7,12 +7,14 @@ import { valueText } from '#lib/contract/shown-values.ts'
 import { ActBar } from '../acts/act-bar.tsx'
 import { callRpc } from '../call/call-rpc.ts'
 import { useRpc } from '../call/use-rpc.ts'
+import { MerchantZone } from '../parts/merchant-zone.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { Id, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Age, Amount, Facts, State, Time } from '../parts/values.tsx'
 import { paymentActs, revealAct } from './payment-acts.ts'
 import { Money } from './payment-money.tsx'
+import { Attempts, Callbacks, Entries } from './payment-panels.tsx'
 import { NextSteps, Timeline } from './payment-timeline.tsx'
 
 /** What happened to a payment, how it stands, and what comes next. */
@@ -31,7 +33,7 @@ export function PaymentPage(): ReactNode {
     )
   const { pending, unavailable, incompleteKinds } = data
   return (
-    <>
+    <MerchantZone merchant_id={payment.merchantId}>
       {error !== null && <ProblemNote error={error} />}
       <Head payment={payment} live={data.payment} reveal={reveal} is_revealed={shown !== undefined} />
       {unavailable.length > 0 && (
@@ -47,13 +49,16 @@ export function PaymentPage(): ReactNode {
         <Timeline rows={shown?.rows ?? data.rows} />
         <aside>
           <Money payment={data.payment ?? payment} rows={data.rows} />
+          <Attempts rows={data.rows} />
+          <Entries rows={data.rows} />
+          <Callbacks rows={data.rows} />
           <section>
             <h2>Details</h2>
             <Facts desc={PaymentSchema} message={payment} without={SHOWN_ELSEWHERE} />
           </section>
         </aside>
       </div>
-    </>
+    </MerchantZone>
   )
 }
 
