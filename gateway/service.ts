@@ -64,7 +64,7 @@ export const GATEWAY_CONFIG = {
     integerSetting('MULTIHUB_FLOOD_LIMIT', { min: 1, max: 1_000_000, fallback: 1_000 }),
   ),
   openapi: describedSetting(
-    'Serves the API reference at GET /openapi.json and /openapi-v2.json, without authentication.',
+    'Serves the API reference at GET /reference, /openapi.json and /openapi-v2.json, without authentication.',
     booleanSetting('MULTIHUB_OPENAPI', false),
   ),
   create_timeout_ms: CREATE_TIMEOUT_SETTING,

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { StartError } from '#lib/base/start-error.ts'
 import { ROLES } from '#lib/role/role.ts'
@@ -5,15 +6,21 @@ import { startRoles } from '../app/roles.ts'
 import { type ReadyUrls, runProcess } from '../app/run.ts'
 import { demonstrationToken, writeDemo } from './demo.ts'
 import { localVariables, readDemo } from './local.ts'
+import { startReference } from './reference/reference-server.ts'
 
 /** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
 runProcess(async (lifecycle) => {
   const { variables, home } = await localVariables(process.env)
   await refuseWhenRunning(home)
-  const { urls, operator } = await startRoles(ROLES, variables, lifecycle, {
+  const { urls: role_urls, operator } = await startRoles(ROLES, variables, lifecycle, {
     schema: 'create',
     is_local_run: true,
   })
+  const reference = await startReference(async () =>
+    JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')),
+  )
+  lifecycle.onStop('the reference', () => reference.close(0))
+  const urls = { ...role_urls, reference_url: `http://${reference.host_and_port}/reference` }
   const demo = await readDemo(home)
   const operator_token = await demonstrationToken(operator, demo?.operator.token)
   await writeDemo(home, urls, operator_token, operator)
@@ -61,7 +68,8 @@ the operator's token are in ${join(home, 'demo.json')}. In another terminal:
   curl "$BACKOFFICE_URL/multihub.merchants.v1.MerchantService/ListMerchants" -d '{}' \\
     -H 'Content-Type: application/json' -H "Authorization: Bearer $OPERATOR_TOKEN"
 
-README.md continues with a first payment. Ctrl-C stops the system; the next start uses the same data.
+README.md continues with a first payment. Every method, with a panel to try it: ${urls['reference_url']}
+ Ctrl-C stops the system; the next start uses the same data.
 
 `
 }

@@ -60,7 +60,7 @@ export interface MethodDescription {
   /** What a merchant must know beyond the summary. */
   readonly description: string
   /** A request that the gateway accepts, without the name of the method in the envelope. */
-  readonly example: object
+  readonly example: Readonly<Record<string, unknown>>
   /** The shape of the `result` in the envelope. */
   readonly result: JsonSchema
   /** The schemas that `result` refers to by name. */

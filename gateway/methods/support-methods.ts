@@ -74,7 +74,7 @@ export function defineList<S extends DescService, Params extends ListParams, Mes
   readonly service: S
   readonly view: View<Message>
   readonly params: Schema<Params, 'required'>
-  readonly example: object
+  readonly example: Readonly<Record<string, unknown>>
   readonly findPage: (
     client: Client<S>,
     page: PageRequest,

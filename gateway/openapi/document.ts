@@ -116,7 +116,7 @@ function requestSchema({ name, request }: PublicMethod): JsonSchema {
   const schema = jsonSchemaOf(request)
   const properties: JsonSchema = Object(schema['properties'])
   if (!('method' in properties)) return schema
-  return { ...schema, properties: { ...properties, method: { const: name } } }
+  return { ...schema, properties: { ...properties, method: { type: 'string', const: name } } }
 }
 
 function failureSchemas(): Readonly<Record<string, JsonSchema>> {

@@ -3,6 +3,7 @@ import { methodTitle, supportResourceOf } from '#lib/contract/methods.ts'
 import { componentRef } from '#lib/contract/view.ts'
 import { retryHeaderName } from '../http/limit-refusal.ts'
 import type { PublicMethod } from '../methods/method.ts'
+import { codeSamples } from './code-samples.ts'
 import { codesByStatus, componentName, failureName } from './envelope-schemas.ts'
 import { RECORDED, type RecordedError } from './recorded.ts'
 
@@ -71,6 +72,7 @@ export function operationOf(
         'application/json': { schema: componentRef(componentName(name, 'Request')), example: request },
       },
     },
+    'x-codeSamples': codeSamples(name, request, signature.replay_parameters.includes('Nonce') ? 'v1' : 'v2'),
     responses: {
       200: {
         description: 'Success.',

@@ -9,10 +9,16 @@ export interface RecordedError {
   readonly body: { readonly error: { readonly code: number } }
 }
 
+/** A request of a method, and its answer. */
+export interface RecordedExchange {
+  readonly request: Readonly<Record<string, unknown>>
+  readonly response: object
+}
+
 /** Exchanges and callbacks of a running system: the examples of the API reference. */
 export interface RecordedExamples {
   /** By method. The answers belong to the requests. */
-  readonly exchanges: Readonly<Record<string, { readonly request: object; readonly response: object }>>
+  readonly exchanges: Readonly<Record<string, RecordedExchange>>
   readonly errors: readonly RecordedError[]
   /** The bodies of callbacks by event. */
   readonly callbacks: Readonly<Record<string, object>>

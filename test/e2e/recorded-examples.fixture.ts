@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { METHODS, RESEND_METHOD } from '#lib/contract/methods.ts'
 import { PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
-import type { RecordedError, RecordedExamples } from '../../gateway/openapi/recorded.ts'
+import type { RecordedError, RecordedExamples, RecordedExchange } from '../../gateway/openapi/recorded.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Demo, MerchantClient } from '../support/merchant.ts'
 import type { Operator } from '../support/operator.ts'
@@ -40,7 +40,7 @@ type Body = PublicResponse['body']
 
 /** Does everything once, and returns what the system answered. Its merchants must be new. */
 export async function recordExamples(recording: Recording): Promise<RecordedExamples> {
-  const exchanges: Record<string, { request: object; response: object }> = {}
+  const exchanges: Record<string, RecordedExchange> = {}
   const { alpha, receiver, operator } = recording
   /** Sends the example of a method, with another id or other parts of its request. */
   const call = async (method: string, id = EXAMPLE_ID, more: object = {}): Promise<Body> => {

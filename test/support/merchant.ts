@@ -27,6 +27,7 @@ export interface Demo {
   readonly grpc_url: string
   readonly connect_url: string
   readonly backoffice_url: string
+  readonly reference_url: string
   readonly health_url: string
   readonly sandbox_url: string
   readonly provider_url: string

@@ -1,0 +1,131 @@
+import { methodTitle, RESEND_METHOD } from '#lib/contract/methods.ts'
+import { V2_REQUEST_PREFIX } from '../auth/signature-schemes.ts'
+import type { PublicMethodName } from '../methods/method.ts'
+import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
+
+/** A program that calls a method, as Redoc and other renderers show it. */
+interface CodeSample {
+  readonly lang: string
+  readonly label: string
+  readonly source: string
+}
+
+/** A request as the examples of the reference have it. */
+type Request = Readonly<Record<string, unknown>>
+
+/** The programs that send a request of a method: one with curl and openssl, and one for each client. */
+export function codeSamples(
+  name: PublicMethodName,
+  request: Request,
+  scheme: 'v1' | 'v2',
+): readonly CodeSample[] {
+  const { method: _, ...envelope } = request
+  const call = { name, envelope, title: methodTitle(name, '') }
+  return [
+    { lang: 'Shell', label: 'curl', source: curl(name, request, scheme) },
+    { lang: 'TypeScript', label: 'TypeScript', source: typescript(call) },
+    { lang: 'Python', label: 'Python', source: python(call) },
+    { lang: 'PHP', label: 'PHP', source: php(call) },
+    { lang: 'Go', label: 'Go', source: go(call) },
+  ]
+}
+
+interface ClientCall {
+  readonly name: PublicMethodName
+  /** The request without the name of the method. */
+  readonly envelope: Request
+  /** `PaymentIn` for `payment.in`. */
+  readonly title: string
+}
+
+const HASH = `hash=$(printf '%s%s' "$body" "$SECRET" | openssl dgst -sha512 -r | cut -d' ' -f1)`
+
+function curl(name: PublicMethodName, request: Request, scheme: 'v1' | 'v2'): string {
+  const path = pathOf(name, request, scheme)
+  const is_v2 = scheme === 'v2' && name !== RESEND_METHOD
+  const headers = is_v2
+    ? ['X-Data-Timestamp: $timestamp', 'X-Data-Nonce: $nonce', 'X-Data-Signature: $signature']
+    : ['X-Data-Hash: $hash']
+  const lines = ['Content-Type: application/json', 'X-Data-Application-Id: $APPLICATION_ID', ...headers]
+  return [
+    `body='${JSON.stringify(request)}'`,
+    ...(is_v2 ? v2Signature(path) : [HASH]),
+    `curl -s "$BASE_URL${path}" --data-binary "$body" \\`,
+    lines.map((line) => `  -H "${line}"`).join(' \\\n'),
+  ].join('\n')
+}
+
+function pathOf(name: PublicMethodName, request: Request, scheme: 'v1' | 'v2'): string {
+  if (name === RESEND_METHOD) return resendPath(String(request['payment_id']))
+  return scheme === 'v1' ? V1_PATH : V2_PATH
+}
+
+const v2Signature = (path: string): readonly string[] => [
+  'timestamp=$(date +%s)',
+  'nonce=$(openssl rand -hex 16)',
+  `digest=$(printf '%s' "$body" | openssl dgst -sha256 -r | cut -d' ' -f1)`,
+  `signature=$(printf '${V2_REQUEST_PREFIX}\\n%s\\nPOST\\n${path}\\n%s\\n%s\\n%s' \\`,
+  '  "$APPLICATION_ID" "$timestamp" "$nonce" "$digest" | openssl dgst -sha512 -hmac "$SECRET" -r | cut -d\' \' -f1)',
+]
+
+function typescript({ name, envelope, title }: ClientCall): string {
+  const literal = JSON.stringify(envelope, undefined, 2).replaceAll(/^( *)"(\w+)":/gm, '$1$2:')
+  const call = callOf(name, literal, lowerFirst(title), ['createPayment', 'resendWebhook'], envelope)
+  return `const result = await client.${call}`
+}
+
+function python({ name, envelope, title }: ClientCall): string {
+  const snake = title.replaceAll(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
+  const literal = JSON.stringify(envelope, undefined, 4)
+  return `result = client.${callOf(name, literal, snake, ['create_payment', 'resend_webhook'], envelope)}`
+}
+
+function php({ name, envelope, title }: ClientCall): string {
+  const names = ['createPayment', 'resendWebhook'] as const
+  return `$result = $client->${callOf(name, phpLiteral(envelope), lowerFirst(title), names, envelope)};`
+}
+
+/** A create survives a lost answer when it is called by the name of its own function. */
+function callOf(
+  name: PublicMethodName,
+  literal: string,
+  own: string,
+  [create, resend]: readonly [string, string],
+  { payment_id, operation_id }: Request,
+): string {
+  if (name === RESEND_METHOD) return `${resend}('${payment_id}', '${operation_id}')`
+  return CREATES.includes(name) ? `${create}('${name}', ${literal})` : `${own}(${literal})`
+}
+
+function go({ name, envelope, title }: ClientCall): string {
+  const { payment_id, operation_id } = envelope
+  if (name === RESEND_METHOD)
+    return `result, err := client.ResendWebhook(ctx, "${payment_id}", "${operation_id}")`
+  const call = CREATES.includes(name) ? `CreatePayment(ctx, "${name}", ` : `${title}(ctx, `
+  return [
+    `var request multihub.${title}Request`,
+    `err := json.Unmarshal([]byte(\`${JSON.stringify(envelope, undefined, 2)}\`), &request)`,
+    '// Handle err.',
+    `result, err := client.${call}request)`,
+  ].join('\n')
+}
+
+const CREATES: readonly PublicMethodName[] = ['payment.in', 'payment.out']
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+
+function phpLiteral(value: unknown, indent = ''): string {
+  if (typeof value !== 'object' || value === null) return phpScalar(value)
+  const inner = `${indent}    `
+  const is_list = Array.isArray(value)
+  const entries = Object.entries(value).map(
+    ([key, item]) => `${inner}${is_list ? '' : `'${key}' => `}${phpLiteral(item, inner)},\n`,
+  )
+  return entries.length === 0 ? '[]' : `[\n${entries.join('')}${indent}]`
+}
+
+function phpScalar(value: unknown): string {
+  return typeof value === 'string'
+    ? `'${value.replaceAll(/[\\']/g, (letter) => `\\${letter}`)}'`
+    : JSON.stringify(value)
+}
