@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openApiDocument } from '../../gateway/openapi/document.ts'
 import { ROOT } from '../sources/sources.ts'
 import { commandLineReference } from './command-line.ts'
+import { consoleRights } from './console-rights.ts'
 import { partsDiagrams, statesDiagram } from './diagrams.ts'
 import { errorTable } from './errors.ts'
 import { callbackUrlTable, connectionTable, quotaTable, sizeTable, type Table, timeTable } from './limits.ts'
@@ -41,6 +42,7 @@ const WHOLE_FILES: Readonly<Record<string, () => string>> = {
   'docs/merchants/openapi.json': () => `${JSON.stringify(openApiDocument('v1'), undefined, 1)}\n`,
   'docs/merchants/openapi-v2.json': () => `${JSON.stringify(openApiDocument('v2'), undefined, 1)}\n`,
   [PROMETHEUS_RULE_PATH]: prometheusRuleText,
+  'apps/console/forms/operator-rights.ts': consoleRights,
 }
 
 /** Every generated file. Throws if a page lacks the place of a generated section. */

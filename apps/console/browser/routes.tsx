@@ -129,6 +129,13 @@ const PAGES: readonly Page[] = [
     load: async () => (await import('./pages/providers.tsx')).ProvidersPage,
   },
   {
+    path: '/verification',
+    label: 'Verification',
+    key: 'y',
+    ...operator,
+    load: async () => (await import('./pages/verification.tsx')).VerificationPage,
+  },
+  {
     path: '/people',
     label: 'People',
     key: 'l',

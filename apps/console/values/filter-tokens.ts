@@ -102,7 +102,8 @@ export function wordsOfEnum({ values, sharedPrefix = '' }: DescEnum): readonly s
     .map(({ name }) => name.slice(sharedPrefix.length).toLowerCase())
 }
 
-function numberOf(desc: DescEnum, word: string): number | undefined {
+/** The number of a word of an enum; `undefined` for a word that it does not have. */
+export function numberOf(desc: DescEnum, word: string): number | undefined {
   const { values, sharedPrefix = '' } = desc
   return values.find(
     ({ name, number }) => number !== 0 && name.slice(sharedPrefix.length).toLowerCase() === word,

@@ -7,7 +7,6 @@ import { ListPaymentsRequestSchema } from '#gen/multihub/payments/v1/payment_ser
 import { addressOf, kindOfField, shortId } from './addresses.ts'
 import { completions, readFilters } from './filter-tokens.ts'
 import { sharesOf } from './payment-money.ts'
-import { readAmount } from './read-amount.ts'
 import { isWorse, routesOf, shareText, successOf } from './success.ts'
 import { groupRows, isInLane } from './timeline-groups.ts'
 import { spanOf, wordsOf } from './times.ts'
@@ -62,21 +61,6 @@ describe('times', () => {
   test('of filters are counted from now', () => {
     expect(spanOf('2h', NOW_MS)).toEqual({ from_ms: NOW_MS - 7_200_000 })
     expect(spanOf('today', NOW_MS)).toEqual({ from_ms: new Date(2026, 10, 28).getTime() })
-  })
-})
-
-describe('amounts that a person writes', () => {
-  test.each([
-    ['12,300.00', 'INR', 1_230_000n],
-    ['-5', 'INR', -500n],
-    ['1500', 'JPY', 1_500n],
-    ['0.001', 'KWD', 1n],
-  ])('%s %s is exact', (text, currency, minor) => {
-    expect(readAmount(text, currency)).toEqual({ minor, currency })
-  })
-
-  test.each(['', '0', '1.234', '1e3', '--1', '1.5.0'])('%j is not an amount', (text) => {
-    expect(() => readAmount(text, 'INR')).toThrow('is not an amount of INR')
   })
 })
 

@@ -1,19 +1,36 @@
-import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
-import { newOperationId } from '../call/machine.ts'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import type { Act, Outcome, Preview } from '../../forms/act.ts'
+import type { ShownField, Values } from '../../forms/fields.ts'
+import {
+  type Decision,
+  fieldsOf,
+  hasDryRun,
+  previewAct,
+  reasonRule,
+  requestOf,
+  runAct,
+} from '../../forms/run-act.ts'
+import { type Problem, problemOf } from '../call/problem.ts'
 import { queries } from '../call/use-rpc.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
-import { Lines } from '../parts/text.tsx'
-import type { Act, ActInput } from './act.ts'
+import { FormFields, REASON } from './form-fields.tsx'
+import { Answer, Done, Sentences } from './outcome.tsx'
+import { decisionOf } from './read-form.ts'
+import { machineOf, useOperationId } from './run-in-browser.ts'
 
-const REASON_MAX = 500
+type State =
+  | {
+      readonly step: 'asking'
+      readonly problems?: Values | undefined
+      readonly error?: unknown
+      readonly answer?: Outcome
+    }
+  | { readonly step: 'sending'; readonly sentence: string; readonly preview: Preview | undefined }
+  | { readonly step: 'counted'; readonly preview: Preview; readonly error?: unknown }
+  | { readonly step: 'done'; readonly outcome: Outcome }
 
-type Outcome =
-  | { readonly state: 'asking' | 'sending' }
-  | { readonly state: 'refused'; readonly error: unknown }
-  | { readonly state: 'done'; readonly shown: string | undefined }
-
-/** Says what an act will do, asks for a reason, and shows what the server answered. Nothing is shown as done before. */
+/** Says what an act will do, shows its form, asks for a reason, and shows what the server answered. Nothing is shown as done before. */
 export function ActDialog<T>({
   act,
   item,
@@ -23,116 +40,147 @@ export function ActDialog<T>({
   readonly item: T
   readonly onClose: () => void
 }): ReactNode {
-  const [outcome, setOutcome] = useState<Outcome>({ state: 'asking' })
-  const operationIdOf = useOperationIds()
   // What is decided about is what the person has read, also when the resource changes meanwhile.
   const [read_item] = useState(item)
+  const [fields] = useState(() => fieldsOf(act, item))
+  const [state, setState] = useState<State>({ step: 'asking' })
+  const operation = useOperationId()
+  const preview = state.step === 'counted' || state.step === 'sending' ? state.preview : undefined
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
-    const { reason = '', ...inputs } = Object.fromEntries(new FormData(event.currentTarget)) as Record<
-      string,
-      string
-    >
-    setOutcome({ state: 'sending' })
+    const given = decisionOf(event.currentTarget, fields)
+    const { problems } = requestOf(act, read_item, { ...given, operation_id: '' })
+    if (Object.keys(problems).length > 0) return setState({ step: 'asking', problems })
+    const decision = { ...given, operation_id: operation.idOf(given) }
+    setState({ step: 'sending', sentence: 'Sending…', preview })
     try {
-      const operation_id = operationIdOf(JSON.stringify([reason, inputs]))
-      const shown = await act.run(read_item, { reason: reason.trim(), operation_id, inputs })
-      setOutcome({ state: 'done', shown })
+      setState(
+        await send(act, read_item, decision, preview, (sentence) =>
+          setState({ step: 'sending', sentence, preview }),
+        ),
+      )
+      operation.isDecided()
     } catch (error) {
-      setOutcome({ state: 'refused', error })
+      operation.isRefused(error)
+      const named = fieldNamed(problemOf(error), fields)
+      setState(
+        preview === undefined || named
+          ? { step: 'asking', error, problems: named }
+          : { step: 'counted', preview, error },
+      )
     }
     // Also a refused or unclear call can have changed something.
     await queries.invalidateQueries()
   }
+  const has_secret = state.step === 'done' && state.outcome.secret !== undefined
   return (
-    <Dialog title={act.name} onClose={onClose}>
-      {outcome.state === 'done' ? (
-        <Done shown={outcome.shown} onClose={onClose} />
+    <Dialog title={act.name} onClose={onClose} is_kept={state.step === 'sending' || has_secret}>
+      {state.step === 'done' ? (
+        <Done outcome={state.outcome} onClose={onClose} />
       ) : (
-        <form onSubmit={(event) => void submit(event)}>
-          <ul className="effects">
-            {act.effects(read_item).map((sentence) => (
-              <li key={sentence}>
-                <Lines>{sentence}</Lines>
-              </li>
-            ))}
-          </ul>
-          {(act.inputs ?? []).map((input) => (
-            <Field key={input.name} input={input} />
-          ))}
-          <Field input={{ name: 'reason', label: 'Reason, for the audit trail', kind: 'lines' }} />
-          {outcome.state === 'refused' && <ProblemNote error={outcome.error} />}
-          <div className="acts">
-            <button type="submit" className="main" disabled={outcome.state === 'sending'}>
-              {outcome.state === 'sending' ? 'Sending…' : act.name}
-            </button>
-            <button type="button" onClick={onClose}>
-              Cancel
-            </button>
-          </div>
-        </form>
+        <ActForm
+          act={act}
+          item={read_item}
+          fields={fields}
+          state={state}
+          onChange={() => state.step === 'counted' && setState({ step: 'asking' })}
+          onSubmit={(event) => void submit(event)}
+          onClose={onClose}
+        />
       )}
     </Dialog>
   )
 }
 
-/** One operation id per decision: a repetition keeps it, a changed decision gets another one. */
-function useOperationIds(): (decision: string) => string {
-  const ids = useRef(new Map<string, string>())
-  return (decision) => {
-    const known = ids.current.get(decision)
-    if (known !== undefined) return known
-    const fresh = newOperationId()
-    ids.current.set(decision, fresh)
-    return fresh
-  }
+async function send<T>(
+  act: Act<T>,
+  item: T,
+  decision: Decision,
+  preview: Preview | undefined,
+  progress: (sentence: string) => void,
+): Promise<State> {
+  const machine = machineOf(decision.reason, progress)
+  if (hasDryRun(act) && preview === undefined)
+    return { step: 'counted', preview: await previewAct(act, item, decision, machine) }
+  const outcome = await runAct(act, item, decision, machine)
+  // What only answers a question can be asked again with other values.
+  return reasonRule(act) === 'none' ? { step: 'asking', answer: outcome } : { step: 'done', outcome }
 }
 
-function Done({
-  shown,
+/** The field of the form that a refusal names, with what is wrong with it. */
+function fieldNamed({ field, message, wanted }: Problem, fields: readonly ShownField[]): Values | undefined {
+  const named = fields.find(({ name }) => field === name || field.startsWith(`${name}.`))
+  return named && { [named.name]: wanted === '' ? message : wanted }
+}
+
+function ActForm<T>({
+  act,
+  item,
+  fields,
+  state,
+  onChange,
+  onSubmit,
   onClose,
 }: {
-  readonly shown: string | undefined
+  readonly act: Act<T>
+  readonly item: T
+  readonly fields: readonly ShownField[]
+  readonly state: Exclude<State, { readonly step: 'done' }>
+  readonly onChange: () => void
+  readonly onSubmit: (event: FormEvent<HTMLFormElement>) => void
   readonly onClose: () => void
 }): ReactNode {
+  const form = useRef<HTMLFormElement>(null)
+  const [written, setWritten] = useState('')
+  const { problems = {}, answer } = state.step === 'asking' ? state : {}
+  const preview = 'preview' in state ? state.preview : undefined
+  const error = 'error' in state ? state.error : undefined
+  useEffect(() => {
+    if (Object.keys(problems).length > 0)
+      form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
+  }, [problems])
+  const counts_first = hasDryRun(act) && preview === undefined
+  const confirm = counts_first ? undefined : (preview?.confirm ?? act.confirm?.(item))
+  const is_idle = preview !== undefined && preview.confirm === undefined
+  const reason_rule = reasonRule(act)
+  const is_sending = state.step === 'sending'
   return (
-    <>
-      <p role="status">Done: the server has confirmed it.</p>
-      {shown !== undefined && (
-        <p className="note waiting">
-          It is shown once, copy it now: <code>{shown}</code>
-        </p>
+    <form ref={form} onSubmit={onSubmit}>
+      <Sentences>{act.effects(item)}</Sentences>
+      <div className="fields" onChange={onChange}>
+        <FormFields fields={fields} problems={problems} />
+        {reason_rule !== 'none' && (
+          <FormFields
+            fields={[{ ...REASON, ...(reason_rule === 'optional' && { is_optional: true }) }]}
+            problems={{}}
+          />
+        )}
+      </div>
+      {preview && (
+        <div role="status" className="note waiting">
+          <Sentences>{preview.sentences}</Sentences>
+        </div>
       )}
-      {/* biome-ignore lint/a11y/noAutofocus: the form that had the focus is gone */}
-      <button type="button" className="main" autoFocus onClick={onClose}>
-        Close
-      </button>
-    </>
-  )
-}
-
-function Field({
-  input: { name, label, kind, choices = [], is_optional, initial },
-}: {
-  readonly input: ActInput
-}) {
-  const id = useId()
-  const common = { id, name, required: is_optional !== true, defaultValue: initial }
-  return (
-    <>
-      <label htmlFor={id}>{label}</label>
-      {kind === 'lines' && <textarea {...common} rows={2} maxLength={REASON_MAX} />}
-      {kind === 'text' && <input {...common} autoComplete="off" />}
-      {kind === 'time' && <input {...common} type="datetime-local" />}
-      {kind === 'choice' && (
-        <select {...common}>
-          {choices.map((choice) => (
-            <option key={choice} value={choice}>
-              {choice.replaceAll('_', ' ')}
-            </option>
-          ))}
-        </select>
+      {confirm !== undefined && (
+        <label>
+          Write <code>{confirm}</code> to confirm
+          <input value={written} autoComplete="off" onChange={({ target }) => setWritten(target.value)} />
+        </label>
       )}
-    </>
+      {error !== undefined && <ProblemNote error={error} />}
+      {answer && <Answer outcome={answer} />}
+      <div className="acts">
+        <button
+          type="submit"
+          className="main"
+          disabled={is_sending || is_idle || (confirm !== undefined && written.trim() !== confirm)}
+        >
+          {is_sending ? state.sentence : counts_first ? 'Count them' : act.name}
+        </button>
+        <button type="button" disabled={is_sending} onClick={onClose}>
+          {answer ? 'Close' : 'Cancel'}
+        </button>
+      </div>
+    </form>
   )
 }

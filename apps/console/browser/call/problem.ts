@@ -11,6 +11,10 @@ export interface Problem {
   readonly request_id: string
   /** The approval that a second person must decide; empty for every other problem. */
   readonly approval_id: string
+  /** The field of the request that is wrong, by its path; empty when the problem is no field. */
+  readonly field: string
+  /** What the field takes; empty where the message says all. */
+  readonly wanted: string
 }
 
 const NEXT_STEPS: Partial<Record<Code, string>> = {
@@ -28,7 +32,11 @@ const NEXT_STEPS: Partial<Record<Code, string>> = {
 export function problemOf(error: unknown): Problem {
   const failure = ConnectError.from(error)
   const [detail] = failure.findDetails(ErrorDetailSchema)
-  const { approval_id = '' } = detail?.detailsJson ? JSON.parse(detail.detailsJson) : {}
+  const {
+    approval_id = '',
+    description = '',
+    reason = '',
+  } = detail?.detailsJson ? JSON.parse(detail.detailsJson) : {}
   return {
     code: detail === undefined ? words(Code[failure.code]) : String(detail.code),
     message: approval_id === '' ? failure.rawMessage : 'A second person must approve this',
@@ -38,7 +46,25 @@ export function problemOf(error: unknown): Problem {
         : 'Nothing has changed yet.',
     request_id: failure.metadata.get('x-request-id') ?? '',
     approval_id: String(approval_id),
+    field: String(description),
+    wanted: String(reason),
   }
+}
+
+/** The refusals after which nothing has changed. */
+const DEFINITE: readonly Code[] = [
+  Code.InvalidArgument,
+  Code.NotFound,
+  Code.AlreadyExists,
+  Code.PermissionDenied,
+  Code.Unauthenticated,
+  Code.FailedPrecondition,
+  Code.OutOfRange,
+]
+
+/** Whether a call may have been done, or is still to be done, although it failed. */
+export function isUnclear(error: unknown): boolean {
+  return !DEFINITE.includes(ConnectError.from(error).code) || problemOf(error).approval_id !== ''
 }
 
 /** Whether an error says that the session does not count any more. */

@@ -52,7 +52,10 @@ function Layout({
   const navigate = useNavigate()
   const search = useRef<HTMLInputElement>(null)
   const content = useRef<HTMLElement>(null)
-  const own = pages.filter(({ right, for_merchants }) => may(right) && (for_merchants || !is_merchant))
+  const own = [
+    ...pages.filter(({ right, for_merchants }) => may(right) && (for_merchants || !is_merchant)),
+    ...(is_merchant ? [{ path: `/merchants/${principal.merchantId}`, label: 'Setup', key: 'm' }] : []),
+  ]
   useKeys({
     '/': () => search.current?.select(),
     '?': () => setShowsKeys(true),

@@ -7,6 +7,7 @@ const KEYS = [
   ['j  k', 'next and previous row'],
   ['Enter', 'open the row'],
   ['e', 'act on what is open'],
+  ['n …', 'new: the keys are on the buttons'],
   ['Esc', 'close'],
   ['?', 'this map'],
 ] as const
@@ -16,7 +17,7 @@ export function KeyMap({
   pages,
   onClose,
 }: {
-  readonly pages: readonly NavigationItem[]
+  readonly pages: readonly Pick<NavigationItem, 'key' | 'label'>[]
   readonly onClose: () => void
 }): ReactNode {
   const rows = [...KEYS, ...pages.map(({ key, label }) => [`g ${key}`, label] as const)]

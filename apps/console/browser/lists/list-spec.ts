@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethodUnary, Message } from '@bufbuild/protobuf'
 import type { ReactNode } from 'react'
+import type { Act } from '../../forms/act.ts'
 import type { Filters } from '../../values/filter-tokens.ts'
-import type { Act } from '../acts/act.ts'
 
 /** A page that is a list of one kind of resource, with the details of the one that is open. */
 export interface ListSpec<T extends Message = Message> {

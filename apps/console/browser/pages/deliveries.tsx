@@ -1,12 +1,9 @@
 import type { ReactNode } from 'react'
-import { type Delivery, DeliverySchema, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
+import { type Delivery, DeliverySchema } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import {
-  type Destination,
-  DestinationSchema,
-  DestinationState,
-} from '#gen/multihub/notifier/v1/destination_pb.ts'
-import { callRpc } from '../call/call-rpc.ts'
+import { type Destination, DestinationSchema } from '#gen/multihub/notifier/v1/destination_pb.ts'
+import { delivery_acts, destination_acts, replayDeliveries } from '../../forms/deliveries.ts'
+import { ActBar } from '../acts/act-bar.tsx'
 import { ListPage } from '../lists/list-page.tsx'
 import type { ListSpec } from '../lists/list-spec.ts'
 import { Tries } from '../parts/tries.tsx'
@@ -47,28 +44,19 @@ const deliveries: ListSpec<Delivery> = {
     created: 'created_from',
   },
   get: { method: DeliveryService.method.getDelivery, field: 'delivery' },
-  acts: [
-    {
-      name: 'Send again',
-      rights: ['support'],
-      isOffered: ({ status }) => status !== DeliveryStatus.PENDING,
-      effects: ({ event, url }) => [
-        `The callback ${event} is sent to ${url} again, with the same body and id.`,
-        'A receiver that has it already gets it twice.',
-      ],
-      async run({ deliveryId }, { reason }) {
-        await callRpc(DeliveryService.method.replayDelivery, { deliveryId }, { reason })
-        return undefined
-      },
-    },
-  ],
+  acts: delivery_acts,
   empty:
     'Every callback has arrived. merchant: shows those of a merchant; they go to its endpoints and to the addresses of payments.',
 }
 
 /** The list of callbacks. */
 export function DeliveriesPage(): ReactNode {
-  return <ListPage spec={deliveries} />
+  return (
+    <>
+      <ActBar acts={[replayDeliveries]} item={undefined} is_main={false} />
+      <ListPage spec={deliveries} />
+    </>
+  )
 }
 
 const destinations: ListSpec<Destination> = {
@@ -81,21 +69,7 @@ const destinations: ListSpec<Destination> = {
   id: 'destinationKey',
   columns: ['origin', 'state', 'merchant_id', 'failures', 'waiting_count', 'last_failure', 'next_probe_time'],
   filters: { state: 'state' },
-  acts: [
-    {
-      name: 'Probe now',
-      rights: ['support'],
-      isOffered: ({ state }) => state !== DestinationState.CLOSED,
-      effects: ({ origin, waitingCount }) => [
-        `The oldest of ${waitingCount} waiting callbacks is sent to ${origin} now.`,
-        'When it arrives, the others follow.',
-      ],
-      async run({ destinationKey }, { reason }) {
-        await callRpc(DeliveryService.method.probeDestination, { destinationKey }, { reason })
-        return undefined
-      },
-    },
-  ],
+  acts: destination_acts,
   more: (destination) => <DestinationTries destination={destination} />,
   empty: 'Every receiver takes its callbacks.',
 }

@@ -1,4 +1,3 @@
-import type { DescMessage, DescMethodUnary, Message } from '@bufbuild/protobuf'
 import { useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { BalanceSchema } from '#gen/multihub/balances/v1/balance_pb.ts'
@@ -8,15 +7,18 @@ import { type Credential, CredentialSchema } from '#gen/multihub/merchants/v1/cr
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { type Endpoint, EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
-import { type Merchant, MerchantSchema, MerchantStatus } from '#gen/multihub/merchants/v1/merchant_pb.ts'
+import { type Merchant, MerchantSchema } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
-import { RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
+import { type Route, RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
-import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import type { Act } from '../acts/act.ts'
+import { createCredential, credential_acts } from '../../forms/credentials.ts'
+import { createEndpoint, endpoint_acts } from '../../forms/endpoints.ts'
+import { merchant_acts } from '../../forms/merchants.ts'
+import { account_acts } from '../../forms/money.ts'
+import { createRoute, route_acts } from '../../forms/routes.ts'
 import { ActBar } from '../acts/act-bar.tsx'
-import { callRpc } from '../call/call-rpc.ts'
 import { useRpc } from '../call/use-rpc.ts'
+import { ItemList, type ItemListSpec } from '../lists/item-list.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { PageLink, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
@@ -24,66 +26,36 @@ import { Facts } from '../parts/values.tsx'
 import { ReadyForProduction } from './merchant-ready.tsx'
 
 /** More than any merchant has; the page says when there are more. */
-const ITEMS_MAX = 200
+const ITEMS_MAX = 500
 
-function setStatus(name: string, status: MerchantStatus, effect: string): Act<Merchant> {
-  return {
-    name,
-    rights: ['admin'],
-    isOffered: (merchant) => merchant.status !== status && merchant.status !== MerchantStatus.CLOSED,
-    effects: () => [effect],
-    async run({ merchantId }, { reason }) {
-      await callRpc(MerchantService.method.updateMerchant, { merchantId, status }, { reason })
-      return undefined
-    },
-  }
+const credentials: ItemListSpec<Credential> = {
+  title: 'Credentials',
+  method: CredentialService.method.listCredentials,
+  items: 'credentials',
+  desc: CredentialSchema,
+  names: ['applicationId'],
+  acts: credential_acts,
 }
 
-const merchantActs = [
-  setStatus('Suspend', MerchantStatus.SUSPENDED, 'Its new payments are refused. What is under way goes on.'),
-  setStatus('Activate', MerchantStatus.ACTIVE, 'Its new payments are taken again.'),
-]
+const endpoints: ItemListSpec<Endpoint> = {
+  title: 'Endpoints',
+  method: EndpointService.method.listEndpoints,
+  items: 'endpoints',
+  desc: EndpointSchema,
+  names: ['url', 'endpointId'],
+  acts: endpoint_acts,
+}
 
-const credentialActs: readonly Act<Credential>[] = [
-  {
-    name: 'Replace secret',
-    rights: ['admin', 'rotate'],
-    isOffered: () => true,
-    effects: ({ applicationId }) => [
-      `Application ${applicationId} gets a new secret, which is shown once.`,
-      'The present secret counts for the time that you choose. Give the new one to the merchant by a safe way.',
-    ],
-    inputs: [
-      { name: 'hours', label: 'Hours that the present secret still counts', kind: 'text', initial: '24' },
-    ],
-    async run({ applicationId }, { reason, inputs }) {
-      const request = { applicationId, overlapSeconds: Math.round(Number(inputs['hours']) * 3_600) }
-      return (await callRpc(CredentialService.method.rotateSecret, request, { reason })).secret
-    },
-  },
-]
+const routes: ItemListSpec<Route> = {
+  title: 'Routes',
+  method: RouteService.method.listRoutes,
+  items: 'routes',
+  desc: RouteSchema,
+  names: ['serviceId', 'purpose', 'method', 'currency'],
+  acts: route_acts,
+}
 
-const endpointActs: readonly Act<Endpoint>[] = [
-  {
-    name: 'Replace secret',
-    rights: ['admin', 'rotate'],
-    isOffered: () => true,
-    effects: ({ url }) => [`Callbacks to ${url} are signed with a new secret, which is shown once.`],
-    async run({ endpointId }, { reason }) {
-      return (await callRpc(EndpointService.method.rotateEndpointSecret, { endpointId }, { reason })).secret
-    },
-  },
-  {
-    name: 'Send test event',
-    rights: ['support'],
-    isOffered: ({ enabled }) => enabled,
-    effects: ({ url }) => [`A callback with the event test is sent to ${url}.`],
-    async run({ endpointId }, { reason }) {
-      await callRpc(DeliveryService.method.sendTestEvent, { endpointId }, { reason })
-      return undefined
-    },
-  },
-]
+const LISTS = ['payments', 'refunds', 'chargebacks', 'tickets', 'deliveries']
 
 /** A merchant with what it is set up with, and its balances. */
 export function MerchantPage(): ReactNode {
@@ -92,15 +64,20 @@ export function MerchantPage(): ReactNode {
   const merchant = data?.merchant
   useTitle(merchant === undefined ? 'Merchant' : merchant.name)
   if (merchant === undefined) return error && <ProblemNote error={error} />
-  const lists = ['payments', 'refunds', 'chargebacks', 'tickets', 'deliveries']
+  return <Setup key={merchantId} merchant={merchant} />
+}
+
+function Setup({ merchant }: { readonly merchant: Merchant }): ReactNode {
+  const { merchantId } = merchant
+  const request = { merchantId, pageSize: ITEMS_MAX }
   return (
     <>
       <h1>
         <Text>{merchant.name}</Text>
       </h1>
-      <ActBar acts={merchantActs} item={merchant} />
+      <ActBar acts={merchant_acts} item={merchant} />
       <p>
-        {lists.map((page) => (
+        {LISTS.map((page) => (
           <span key={page}>
             <PageLink to={{ path: `/${page}`, search: { q: `merchant:${merchantId}` } }}>
               {page}
@@ -117,30 +94,15 @@ export function MerchantPage(): ReactNode {
             <Balances key={environment} merchantId={merchantId} environment={environment} />
           ))}
         </section>
-        <Items
-          title="Credentials"
-          method={CredentialService.method.listCredentials}
-          items="credentials"
-          desc={CredentialSchema}
-          merchantId={merchantId}
-          acts={credentialActs}
-        />
-        <Items
-          title="Endpoints"
-          method={EndpointService.method.listEndpoints}
-          items="endpoints"
-          desc={EndpointSchema}
-          merchantId={merchantId}
-          acts={endpointActs}
-        />
-        <Items
-          title="Routes"
-          method={RouteService.method.listRoutes}
-          items="routes"
-          desc={RouteSchema}
-          merchantId={merchantId}
-          acts={[]}
-        />
+        <ItemList spec={credentials} request={request}>
+          <ActBar acts={[createCredential]} item={merchant} is_main={false} />
+        </ItemList>
+        <ItemList spec={endpoints} request={request}>
+          <ActBar acts={[createEndpoint]} item={merchant} is_main={false} />
+        </ItemList>
+        <ItemList spec={routes} request={request}>
+          <ActBar acts={[createRoute]} item={merchant} is_main={false} />
+        </ItemList>
       </div>
     </>
   )
@@ -163,57 +125,12 @@ function Balances({
       </h2>
       {error !== null && <ProblemNote error={error} />}
       {data?.balances.map((balance) => (
-        <Facts key={balance.currency} desc={BalanceSchema} message={balance} />
+        <details key={balance.currency} open={data.balances.length < 3}>
+          <summary>{balance.currency}</summary>
+          <Facts desc={BalanceSchema} message={balance} />
+          <ActBar acts={account_acts} item={{ ...balance, merchantId, environment }} is_main={false} />
+        </details>
       ))}
     </>
   )
-}
-
-/** What a merchant is set up with, one after the other. */
-function Items<T extends Message>({
-  title,
-  method,
-  items,
-  desc,
-  merchantId,
-  acts,
-}: {
-  readonly title: string
-  readonly method: DescMethodUnary
-  readonly items: string
-  readonly desc: DescMessage
-  readonly merchantId: string
-  readonly acts: readonly Act<T>[]
-}): ReactNode {
-  const { data, error } = useRpc(method, { merchantId, pageSize: ITEMS_MAX } as never)
-  const all = data === undefined ? [] : (Reflect.get(data, items) as readonly T[])
-  return (
-    <section>
-      <h2>{title}</h2>
-      {error !== null && <ProblemNote error={error} />}
-      {data !== undefined && all.length === 0 && <p className="quiet">None.</p>}
-      {all.map((item) => {
-        const [id_field] = desc.fields
-        return (
-          <details key={String(id_field && Reflect.get(item, id_field.localName))} open={all.length < 3}>
-            <summary>{nameOf(desc, item)}</summary>
-            <ActBar acts={acts} item={item} />
-            <Facts desc={desc} message={item} without={['merchant_id']} />
-          </details>
-        )
-      })}
-      {data !== undefined && Reflect.get(data, 'nextPageToken') !== '' && (
-        <p>There are more than {ITEMS_MAX}.</p>
-      )}
-    </section>
-  )
-}
-
-/** The words by which a person knows an item: its id, and what it is for. */
-function nameOf(desc: DescMessage, item: Message): ReactNode {
-  const words = [desc.fields[0]?.localName ?? '', 'url', 'purpose', 'method', 'currency'].flatMap((name) => {
-    const value: unknown = Reflect.get(item, name)
-    return typeof value === 'string' && value !== '' ? [value] : []
-  })
-  return <Text>{words.join(' · ')}</Text>
 }

@@ -4,6 +4,8 @@ import { type GetTimelineResponse, TimelineService } from '#gen/multihub/backoff
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { valueText } from '#lib/contract/shown-values.ts'
+import { payment_acts } from '../../forms/money.ts'
+import { revealAct } from '../../forms/reveal.ts'
 import { ActBar } from '../acts/act-bar.tsx'
 import { callRpc } from '../call/call-rpc.ts'
 import { useRpc } from '../call/use-rpc.ts'
@@ -12,7 +14,6 @@ import { ProblemNote } from '../parts/problem-note.tsx'
 import { Id, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Age, Amount, Facts, State, Time } from '../parts/values.tsx'
-import { paymentActs, revealAct } from './payment-acts.ts'
 import { Money } from './payment-money.tsx'
 import { Attempts, Callbacks, Entries } from './payment-panels.tsx'
 import { NextSteps, Timeline } from './payment-timeline.tsx'
@@ -88,7 +89,7 @@ function Head({
   readonly is_revealed: boolean
 }): ReactNode {
   const { direction, amount, cId, merchantId, paymentId, createTime } = payment
-  const acts = [...(is_revealed ? [] : [revealAct(reveal)]), ...paymentActs]
+  const acts = [...(is_revealed ? [] : [revealAct(reveal)]), ...payment_acts]
   return (
     <header className="head">
       <h1>

@@ -2,87 +2,16 @@ import { useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { CommentAuthor, type TicketComment } from '#gen/multihub/support/v1/ticket_comment_pb.ts'
-import {
-  type Ticket,
-  type TicketAttachment,
-  TicketPriority,
-  TicketPrioritySchema,
-  TicketSchema,
-  TicketStatus,
-  TicketStatusSchema,
-} from '#gen/multihub/support/v1/ticket_pb.ts'
+import { type Ticket, type TicketAttachment, TicketSchema } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
-import { wordsOfEnum } from '../../values/filter-tokens.ts'
-import type { Act } from '../acts/act.ts'
+import { isLive, ticket_acts } from '../../forms/tickets.ts'
 import { ActBar } from '../acts/act-bar.tsx'
-import { callRpc } from '../call/call-rpc.ts'
 import { useRpc } from '../call/use-rpc.ts'
 import { useRights } from '../parts/principal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { Lines, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Age, Facts, State, Time } from '../parts/values.tsx'
-
-const ENDED: readonly TicketStatus[] = [TicketStatus.CLOSED, TicketStatus.CANCELED]
-const isLive = ({ status }: Ticket): boolean => !ENDED.includes(status)
-
-const acts: readonly Act<Ticket>[] = [
-  {
-    name: 'Answer',
-    rights: ['support'],
-    isOffered: isLive,
-    effects: () => [
-      'The merchant reads the answer, and gets a callback. An internal note is for the operator only.',
-    ],
-    inputs: [
-      { name: 'for', label: 'For', kind: 'choice', choices: ['merchant', 'internal_note'] },
-      { name: 'body', label: 'Text', kind: 'lines' },
-    ],
-    async run({ ticketId }, { reason, operation_id, inputs }) {
-      const request = {
-        ticketId,
-        body: inputs['body'] ?? '',
-        internal: inputs['for'] === 'internal_note',
-        operationId: operation_id,
-      }
-      await callRpc(TicketService.method.answerTicket, request, { reason })
-      return undefined
-    },
-  },
-  {
-    name: 'Move',
-    rights: ['support'],
-    isOffered: isLive,
-    effects: () => ['The ticket gets another status. The merchant gets a callback.'],
-    inputs: [
-      {
-        name: 'status',
-        label: 'Status',
-        kind: 'choice',
-        choices: wordsOfEnum(TicketStatusSchema).filter((word) => word !== 'open'),
-      },
-    ],
-    async run({ ticketId }, { reason, inputs }) {
-      const status = TicketStatus[(inputs['status'] ?? '').toUpperCase() as keyof typeof TicketStatus]
-      await callRpc(TicketService.method.moveTicket, { ticketId, status }, { reason })
-      return undefined
-    },
-  },
-  {
-    name: 'Set priority',
-    rights: ['support'],
-    isOffered: isLive,
-    effects: () => ['The ticket gets another priority, and with it another deadline.'],
-    inputs: [
-      { name: 'priority', label: 'Priority', kind: 'choice', choices: wordsOfEnum(TicketPrioritySchema) },
-    ],
-    async run({ ticketId }, { reason, inputs }) {
-      const priority = TicketPriority[(inputs['priority'] ?? '').toUpperCase() as keyof typeof TicketPriority]
-      await callRpc(TicketService.method.setTicketPriority, { ticketId, priority }, { reason })
-      return undefined
-    },
-  },
-]
 
 /** A ticket as a conversation. */
 export function TicketPage(): ReactNode {
@@ -99,7 +28,7 @@ export function TicketPage(): ReactNode {
         <h1>
           <Text>{title}</Text>
         </h1>
-        <ActBar acts={acts} item={ticket} />
+        <ActBar acts={ticket_acts} item={ticket} />
         {slaDeadlineTime && isLive(ticket) && (
           <p>
             deadline <Age>{slaDeadlineTime}</Age>
