@@ -1,8 +1,7 @@
 import { type ReactNode, useState } from 'react'
-import { DeliveryService, type GetDeliveryResponse } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import type { Act } from '../acts/act.ts'
+import type { GetDeliveryResponse } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
+import { revealDelivery } from '../../forms/reveal.ts'
 import { ActBar } from '../acts/act-bar.tsx'
-import { callRpc } from '../call/call-rpc.ts'
 import { Lines } from '../parts/text.tsx'
 
 /** The body of a callback and the beginnings of its responses, which a person can reveal with a reason. */
@@ -10,20 +9,7 @@ export function DeliveryBody({ delivery_id }: { readonly delivery_id: string }):
   // What was revealed stays on this page only, and is not read again: each reading is audited.
   const [revealed, setRevealed] = useState<GetDeliveryResponse>()
   if (revealed !== undefined) return <Revealed answer={revealed} />
-  const reveal: Act<string> = {
-    name: 'Show body',
-    rights: ['reveal'],
-    isOffered: () => true,
-    effects: () => [
-      'The body of this callback and the beginnings of its responses are shown on this page until you leave it.',
-      'The audit trail keeps that you have read them, and why.',
-    ],
-    async run(deliveryId, { reason }) {
-      setRevealed(await callRpc(DeliveryService.method.getDelivery, { deliveryId, reveal: true }, { reason }))
-      return undefined
-    },
-  }
-  return <ActBar acts={[reveal]} item={delivery_id} />
+  return <ActBar acts={[revealDelivery(setRevealed)]} item={delivery_id} />
 }
 
 function Revealed({ answer: { body, delivery } }: { readonly answer: GetDeliveryResponse }): ReactNode {

@@ -5,9 +5,8 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { valueText } from '#lib/contract/shown-values.ts'
 import { payment_acts } from '../../forms/money.ts'
-import { revealAct } from '../../forms/reveal.ts'
+import { revealPayment } from '../../forms/reveal.ts'
 import { ActBar } from '../acts/act-bar.tsx'
-import { callRpc } from '../call/call-rpc.ts'
 import { useRpc } from '../call/use-rpc.ts'
 import { MerchantZone } from '../parts/merchant-zone.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
@@ -28,15 +27,11 @@ export function PaymentPage(): ReactNode {
   const payment = shown?.payment ?? data?.payment
   useTitle(payment === undefined ? 'Payment' : `${payment.cId} payment`)
   if (data === undefined || payment === undefined) return error && <ProblemNote error={error} />
-  const reveal = async (reason: string): Promise<void> =>
-    setRevealed(
-      await callRpc(TimelineService.method.getTimeline, { paymentId: payment_id, reveal: true }, { reason }),
-    )
   const { pending, unavailable, incompleteKinds } = data
   return (
     <MerchantZone merchant_id={payment.merchantId}>
       {error !== null && <ProblemNote error={error} />}
-      <Head payment={payment} live={data.payment} reveal={reveal} is_revealed={shown !== undefined} />
+      <Head payment={payment} live={data.payment} reveal={setRevealed} is_revealed={shown !== undefined} />
       {unavailable.length > 0 && (
         <p className="note waiting">{unavailable.join(', ')} did not answer: these rows are missing.</p>
       )}
@@ -85,11 +80,11 @@ function Head({
   readonly payment: Payment
   /** The payment as it was last read, whose status is the newest. */
   readonly live: Payment | undefined
-  readonly reveal: (reason: string) => Promise<void>
+  readonly reveal: (answer: GetTimelineResponse) => void
   readonly is_revealed: boolean
 }): ReactNode {
   const { direction, amount, cId, merchantId, paymentId, createTime } = payment
-  const acts = [...(is_revealed ? [] : [revealAct(reveal)]), ...payment_acts]
+  const acts = [...(is_revealed ? [] : [revealPayment(reveal)]), ...payment_acts]
   return (
     <header className="head">
       <h1>
