@@ -81,6 +81,27 @@ test('what cannot be stored is lost and counted, and no request notices it', asy
   expect(await listOf('7001')).toMatchObject({ items: [], lost: 1 })
 })
 
+// O20: a stream reads a minute back, and must not miss what nobody counted
+test('what could not be stored for 20 s is lost and counted', async () => {
+  const stalled = Promise.withResolvers<void>()
+  const insert: (typeof collections.exchanges)['insert'] = async (exchange, options) => {
+    await stalled.promise
+    return collections.exchanges.insert(exchange, options)
+  }
+  const exchanges = { ...collections.exchanges, insert }
+  const recorder = createExchangeRecorder({ ...collections, exchanges }, createLog('test'))
+  recorder.record(answered('7001', { code: 9000 }))
+  await clock.advance(1_000)
+  recorder.record(answered('7001', { code: 6001 }))
+  // Ids of earlier tests can be some seconds ahead of this clock.
+  await clock.advance(60_000)
+  recorder.record(answered('7001', { code: 6002 }))
+  stalled.resolve()
+  await recorder.stop()
+  const { items, lost } = await listOf('7001')
+  expect([items.map(({ code }) => code), lost]).toEqual([[6002, 9000], 1])
+})
+
 // O20
 test('keeps of the reference and of a field only what is plain, and nothing of an unfinished request', async () => {
   const recorder = createExchangeRecorder(collections, createLog('test'))

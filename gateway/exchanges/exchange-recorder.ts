@@ -31,6 +31,11 @@ const WAITING_MAX = 10_000
 const INSERTS_AT_A_TIME = 500
 /** How often the counts of lost exchanges are written: each process writes one document per merchant and time. */
 const LOST_MS = 5_000
+/**
+ * The oldest exchange that is still written. A stream reads a minute behind its newest exchange (O20), which is this, the time limit of a
+ * write, and the difference of two clocks: so it misses only what was counted as lost.
+ */
+const LATE_MS = 20_000
 /** The merchants about which something is remembered. */
 const MERCHANTS_MAX = 10_000
 
@@ -74,9 +79,16 @@ export function createExchangeRecorder({ exchanges, lost_exchanges }: ExchangeCo
     return true
   }
 
+  /** Whether an exchange can still be written. Otherwise it is counted as lost. */
+  function isInTime({ answered_at, merchant_id }: KeptExchange): boolean {
+    const is_in_time = clock.now_ms() - answered_at.getTime() <= LATE_MS
+    if (!is_in_time) lose(merchant_id)
+    return is_in_time
+  }
+
   async function storeExchanges(batch: readonly KeptExchange[]): Promise<void> {
     for (let from = 0; from < batch.length; from += INSERTS_AT_A_TIME) {
-      const some = batch.slice(from, from + INSERTS_AT_A_TIME)
+      const some = batch.slice(from, from + INSERTS_AT_A_TIME).filter(isInTime)
       const inserts = some.map((exchange) => exchanges.insert(toStored(exchange), { is_grouped: true }))
       for (const [index, { status }] of (await Promise.allSettled(inserts)).entries())
         if (status === 'rejected') lose(some[index]?.merchant_id ?? '')

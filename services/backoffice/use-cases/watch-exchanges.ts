@@ -10,11 +10,14 @@ import { isUuid, timeOfUuid } from '#lib/base/ids.ts'
 import { clock } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 
-/**
- * How much later than its id says an exchange may be stored: clocks of gateways differ by at most 5 s, and each stores twice a second. A
- * later one is missing here without being counted as lost, and is in `ListExchanges`.
- */
+/** How far each read goes back: the clocks of gateways differ by at most 5 s, and each stores four times a second. */
 const OVERLAP_MS = 6_000
+/**
+ * How far a read goes back now and then, and with the cursor of an earlier stream, for what a gateway stored late. A gateway writes no
+ * exchange that is older than 20 s, but counts it as lost; a write takes some seconds, and clocks differ.
+ */
+const LATE_OVERLAP_MS = 60_000
+const LATE_EVERY_MS = 10_000
 /** The exchanges of one message. */
 const MESSAGE_MAX = 200
 
@@ -30,11 +33,15 @@ export async function watchExchanges(
     throw fieldError(9000, 'since_cursor', 'the cursor of a message of an earlier stream')
   const seen = new Set<string>()
   let cursor = sinceCursor === '' ? firstIdAt(clock.now_ms()) : sinceCursor
+  let late_read_ms = clock.monotonic_ms() - LATE_EVERY_MS
 
   /** The news since the last call, the oldest first. */
   async function read(): Promise<WatchExchangesResponse | undefined> {
-    const beginning = firstIdAt(timeOfUuid(cursor) - OVERLAP_MS)
-    for (const id of seen) if (id < beginning) seen.delete(id)
+    const now_ms = clock.monotonic_ms()
+    const is_late_read = now_ms - late_read_ms >= LATE_EVERY_MS
+    const beginning = firstIdAt(timeOfUuid(cursor) - (is_late_read ? LATE_OVERLAP_MS : OVERLAP_MS))
+    const first_known = firstIdAt(timeOfUuid(cursor) - LATE_OVERLAP_MS)
+    for (const id of seen) if (id < first_known) seen.delete(id)
     const news = create(WatchExchangesResponseSchema)
     let after = beginning
     let is_last = false
@@ -51,6 +58,8 @@ export async function watchExchanges(
       }
       after = page.exchanges.at(-1)?.exchangeId ?? after
     }
+    // What was found ends a read, so the next one goes back as far.
+    if (is_late_read && is_last) late_read_ms = now_ms
     if (news.exchanges.length === 0 && news.lost === 0n) return undefined
     news.cursor = cursor
     return news

@@ -191,7 +191,7 @@ export const WatchExchangesRequestSchema: GenMessage<WatchExchangesRequest> = /*
  */
 export type WatchExchangesResponse = Message<"multihub.backoffice.v1.WatchExchangesResponse"> & {
   /**
-   * exchanges are in the order in which they were kept. After a cursor, one can come a second time: see exchange_id.
+   * exchanges are in the order in which they were kept. After a cursor, those of the minute before it come a second time: see exchange_id.
    *
    * @generated from field: repeated multihub.gateway.v1.Exchange exchanges = 1;
    */
