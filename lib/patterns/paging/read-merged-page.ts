@@ -14,6 +14,8 @@ import {
 export interface Selection {
   readonly index: string
   readonly fixed: Fields
+  /** The place in this range that follows a place of the list: the place with the fixed values unless given. */
+  readonly placeAfter?: (place: Position) => Readonly<Record<string, unknown>>
 }
 
 /** A list over several ranges of indexes of a collection, each of which has the order of the list. */
@@ -33,7 +35,8 @@ export interface MergedList<D extends object> {
 }
 
 /**
- * Reads a page of a merged list. Every page but the last is full, and the last is empty only if the list is. A page reads at most
+ * Reads a page of a merged list. Every page but the last is full, and the last is empty only if the list is, unless items
+ * go to other ranges meanwhile. A page reads at most
  * two documents more per range than it needs, at any depth. Throws 9000 for a page size outside 1 to 1,000 and for a token of
  * another list.
  */
@@ -46,11 +49,11 @@ export async function readMergedPage<D extends object>(
   const after = placeOf(list, page_token)
   const found = await mergeRanges<D>(
     collection,
-    selections.map(({ index, fixed }) => ({
+    selections.map(({ index, fixed, placeAfter = (place) => ({ ...place, ...fixed }) }) => ({
       index,
       range: { equals: Object.values(fixed), ...bounds },
       // The order is unique, so the place after the last item is right in every range, whatever the range fixes.
-      after: after && { ...after, ...fixed },
+      after: after && placeAfter(after),
     })),
     { limit: size + 1, reverse, compare: comparison(Object.keys(order), reverse) },
   )
@@ -82,24 +85,29 @@ function firstPage<D extends object>(
   found: readonly Stored<D>[],
   size: number,
 ): Page<D> {
-  const items = found.slice(0, size)
+  const compare = comparison(Object.keys({ ...order, ...key }), false)
+  // An item that went from one range to another meanwhile can be in both.
+  const items = found
+    .filter((item, at) => at === 0 || compare(found[at - 1] ?? item, item) !== 0)
+    .slice(0, size)
   const last = found.length > size ? items.at(-1) : undefined
   if (last === undefined) return { items, next_page_token: '' }
   const fields = Object.keys({ ...order, ...key }).map((field) => [field, Reflect.get(last, field)])
   return { items, next_page_token: encodePageToken({ ...token_scope, ...Object.fromEntries(fields) }) }
 }
 
-/** Compares two items by fields that are dates or texts, each of which both have. */
+/** Compares two items by fields that are dates or texts, each of which both have. Texts compare by their bytes, as in the stores. */
 function comparison(fields: readonly string[], reverse: boolean) {
   return (a: object, b: object): number => {
     for (const field of fields) {
-      const [left, right] = [orderable(Reflect.get(a, field)), orderable(Reflect.get(b, field))]
-      if (left !== right) return left < right === reverse ? 1 : -1
+      const order = compareValues(Reflect.get(a, field), Reflect.get(b, field))
+      if (order !== 0) return reverse ? -order : order
     }
     return 0
   }
 }
 
-function orderable(value: unknown): string | number {
-  return value instanceof Date ? value.getTime() : String(value)
+function compareValues(one: unknown, other: unknown): number {
+  if (one instanceof Date && other instanceof Date) return one.getTime() - other.getTime()
+  return one === other ? 0 : Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)))
 }

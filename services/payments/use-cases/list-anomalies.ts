@@ -1,8 +1,8 @@
-import type { IndexedRange } from '#lib/patterns/paging/merge-ranges.ts'
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { readMergedPage, type Selection } from '#lib/patterns/paging/read-merged-page.ts'
 import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { ANOMALY_KINDS, type Anomaly, type AnomalyKind } from '../domain/anomaly.ts'
-import { readMergedPage } from './merged-page.ts'
 
 /** Which anomalies to list; without a field, all. An account goes with no merchant. */
 export interface AnomalyFilter {
@@ -14,8 +14,6 @@ export interface AnomalyFilter {
   readonly is_open: boolean
 }
 
-type TimeField = 'open_since' | 'created_at'
-
 /** Lists a page of the anomalies of all merchants, newest first: of those that are open, by the time at which they were opened. */
 export function listAnomalies(
   anomalies: Pick<Collection<Anomaly>, 'find'>,
@@ -24,37 +22,31 @@ export function listAnomalies(
 ): Promise<Page<Anomaly>> {
   if (filter.payment_id !== undefined) return listOfPayment(anomalies, filter, filter.payment_id, page)
   const time = filter.is_open ? 'open_since' : 'created_at'
-  const place = { [time]: 'instant', merchant_id: 'text', anomaly_id: 'text' } as const
-  return readMergedPage<Anomaly, typeof place>(
+  return readMergedPage<Anomaly>(
     {
       collection: anomalies,
-      filter,
-      place,
-      placeOf: (anomaly) => placeOf(anomaly, time),
-      sourcesAfter: (after) => sourcesOf(filter, after),
+      selections: selectionsOf(filter),
+      reverse: true,
+      order: { [time]: 'instant', merchant_id: 'text', anomaly_id: 'text' },
+      key: {},
+      token_scope: { list: sha256Hex(JSON.stringify(filter)).slice(0, 16) },
     },
     page,
   )
 }
 
-function placeOf({ merchant_id, anomaly_id, ...anomaly }: Anomaly, time: TimeField) {
-  return { [time]: anomaly[time] ?? anomaly.created_at, merchant_id, anomaly_id }
-}
-
-function sourcesOf(
-  { merchant_id, account_id, kind, is_open }: AnomalyFilter,
-  after: object | undefined,
-): readonly IndexedRange[] {
+function selectionsOf({ merchant_id, account_id, kind, is_open }: AnomalyFilter): readonly Selection[] {
   const all = is_open ? 'by_open' : 'by_created'
-  const equals = [merchant_id, account_id].filter((id) => id !== undefined)
-  if (kind === undefined && equals.length === 0)
-    return [{ index: all, range: {}, after: after && { ...after } }]
+  const of_one = {
+    ...(merchant_id === undefined ? {} : { merchant_id }),
+    ...(account_id === undefined ? {} : { account_id }),
+  }
+  if (kind === undefined && Object.keys(of_one).length === 0) return [{ index: all, fixed: {} }]
   const of = account_id !== undefined ? 'account' : merchant_id !== undefined ? 'merchant' : 'kind'
   const index = is_open ? `by_open_${of}` : `by_${of}`
   return (kind === undefined ? ANOMALY_KINDS : [kind]).map((one) => ({
     index,
-    range: { equals: [...equals, one] },
-    after: after && { ...after, account_id, kind: one },
+    fixed: { ...of_one, kind: one },
   }))
 }
 

@@ -1,12 +1,12 @@
+import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { PAYMENT_STATUSES, type PaymentStatus } from '#lib/contract/payment-status.ts'
-import type { IndexedRange } from '#lib/patterns/paging/merge-ranges.ts'
-import type { Page, PageRequest } from '#lib/patterns/paging/read-page.ts'
+import { readMergedPage, type Selection } from '#lib/patterns/paging/read-merged-page.ts'
+import type { Page, PageRequest, Position } from '#lib/patterns/paging/read-page.ts'
 import type { Collection } from '#lib/store/store.ts'
 import type { KnownAccount } from '../domain/account-identity.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { listAccountIds } from '../store/known-accounts.ts'
-import { readMergedPage } from './merged-page.ts'
 
 /** Which payments to list; without a field, all. An account goes with no merchant and no route. */
 export interface PaymentFilter {
@@ -29,15 +29,8 @@ export interface ListPaymentsDeps {
   readonly known_accounts: Collection<KnownAccount>
 }
 
-const PLACE = { created_at: 'instant', merchant_id: 'text', c_id: 'text', environment: 'text' } as const
-
-/** The place of a payment in every list: newest first, and payments of one millisecond by their key. */
-interface Place {
-  readonly created_at: Date
-  readonly merchant_id: string
-  readonly c_id: string
-  readonly environment: string
-}
+/** Newest first, and payments of one millisecond by their key. */
+const ORDER = { created_at: 'instant', merchant_id: 'text', c_id: 'text', environment: 'text' } as const
 
 /**
  * Lists a page of payments, newest first: one range of an index per status and environment, and over all merchants also per
@@ -52,77 +45,59 @@ export async function listPayments(
 ): Promise<Page<Payment>> {
   const { merchant_id, service_id, account_id } = filter
   const is_of_all = merchant_id === undefined && service_id === undefined && account_id === undefined
-  const selections = selectionsOf(filter, is_of_all ? await listAccountIds(known_accounts) : [])
+  const { created_from: from, created_to: to } = filter
   const list = {
     collection: payments,
-    filter,
-    place: PLACE,
-    placeOf: ({ created_at, merchant_id, c_id, environment }: StoredPayment) => ({
-      created_at,
-      merchant_id,
-      c_id,
-      environment,
-    }),
-    sourcesAfter: (after: Place | undefined) => sourcesOf(selections, filter, after),
+    selections: selectionsOf(filter, is_of_all ? await listAccountIds(known_accounts) : []),
+    bounds: { from, to },
+    reverse: true,
+    order: ORDER,
+    key: {},
+    token_scope: { list: sha256Hex(JSON.stringify(filter)).slice(0, 16) },
   }
-  const { items, next_page_token } = await readMergedPage<StoredPayment, typeof PLACE>(list, page)
+  const { items, next_page_token } = await readMergedPage<StoredPayment>(list, page)
   // All payments of a route have its merchant and its environment: all of the page are in the scope, or none.
   const is_other = items.some((payment) => !isOfScope(payment, filter))
   return is_other ? { items: [], next_page_token: '' } : { items: items.filter(isAdmitted), next_page_token }
 }
 
-function sourcesOf(
-  selections: readonly Selection[],
-  { statuses, created_from: from, created_to: to, service_id }: PaymentFilter,
-  after: Place | undefined,
-): readonly IndexedRange[] {
-  const selected = statuses.length === 0 ? PAYMENT_STATUSES.names : new Set(statuses)
-  return selections.flatMap(({ index, equals, environment, account_id }) =>
-    Array.from(selected, (status) => ({
-      index,
-      range: { equals: [...equals, status], from, to },
-      after: after && { ...placeIn(environment, after), service_id, attempt: { account_id }, status },
-    })),
-  )
-}
-
-/** The beginning of the ranges of an index. */
-interface Selection {
-  readonly index: string
-  readonly equals: readonly string[]
-  /** Absent for a route, which has one. */
-  readonly environment?: Environment
-  readonly account_id?: string
-}
-
 /** `all_accounts` are for a list of all merchants: each payment is at an account, and there are few. */
 function selectionsOf(filter: PaymentFilter, all_accounts: readonly string[]): readonly Selection[] {
-  const { merchant_id, service_id, account_id } = filter
-  if (service_id !== undefined) return [{ index: 'by_route', equals: [service_id] }]
+  const { merchant_id, service_id, account_id, statuses } = filter
+  const selected = statuses.length === 0 ? PAYMENT_STATUSES.names : new Set(statuses)
+  if (service_id !== undefined)
+    return Array.from(selected, (status) => ({ index: 'by_route', fixed: { service_id, status } }))
   const environments = filter.environment === undefined ? ENVIRONMENTS.names : [filter.environment]
-  if (merchant_id !== undefined)
-    return environments.map((environment) => ({
-      index: 'by_merchant_status',
-      equals: [merchant_id, environment],
-      environment,
-    }))
   const accounts = account_id === undefined ? all_accounts : [account_id]
-  return accounts.flatMap((account) =>
-    environments.map((environment) => ({
-      index: 'by_account',
-      equals: [account, environment],
-      environment,
-      account_id: account,
-    })),
+  return environments.flatMap((environment) =>
+    Array.from(selected).flatMap((status): readonly Selection[] => {
+      const fixed = { environment, status }
+      if (merchant_id !== undefined)
+        return [
+          {
+            index: 'by_merchant_status',
+            fixed: { merchant_id, ...fixed },
+            placeAfter: (place) => ({ ...placeIn(environment, place), status }),
+          },
+        ]
+      return accounts.map((account) => ({
+        index: 'by_account',
+        fixed: { account_id: account, ...fixed },
+        placeAfter: (place) => ({
+          ...placeIn(environment, place),
+          attempt: { account_id: account },
+          status,
+        }),
+      }))
+    }),
   )
 }
 
 /** The place in the range of an environment that comes after a payment of either environment. */
-function placeIn(environment: Environment | undefined, after: Place): Place {
-  if (environment === undefined) return after
+function placeIn(environment: Environment, place: Position): Position {
   // Of two payments with everything else equal, the one of the lower environment comes last. No c_id has a control character.
-  const c_id = environment < after.environment ? `${after.c_id}\u0001` : after.c_id
-  return { ...after, environment, c_id }
+  const c_id = environment < String(place['environment']) ? `${place['c_id']}\u0001` : String(place['c_id'])
+  return { ...place, environment, c_id }
 }
 
 function isOfScope(payment: StoredPayment, { merchant_id, environment }: PaymentFilter): boolean {
