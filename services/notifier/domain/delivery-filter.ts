@@ -1,7 +1,6 @@
 import { ENVIRONMENTS, type Environment } from '#lib/contract/environment.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
-import type { Delivery, DeliveryStatus } from './delivery.ts'
-import { destinationKeyOfEndpoint } from './destination.ts'
+import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus } from './delivery.ts'
 import { TEST_EVENT } from './event.ts'
 
 /** Selects deliveries of one merchant. An absent field does not restrict the list. */
@@ -46,26 +45,26 @@ export function planFilter(filter: DeliveryFilter): {
       ranges: [{ index: 'by_resource', fixed: { merchant_id, resource_id } }],
       others: others('status', 'endpoint_id', 'event'),
     }
-  const undelivered_status = status === 'dead' || status === 'blocked' ? status : undefined
+  const events = event === undefined ? EVENTS : [event]
   if (endpoint_id !== undefined) {
-    // One index serves both: without an event, the few that exist are merged.
-    const events = event === undefined ? EVENTS : [event]
-    const ofEach = (index: string, values: Readonly<Record<string, string>>): readonly FilterRange[] =>
-      events.map((one) => ({ index, fixed: { merchant_id, ...values, event: one } }))
-    if (undelivered_status === undefined)
-      return { ranges: ofEach('by_endpoint', { endpoint_id }), others: others('status') }
-    const destination_key = destinationKeyOfEndpoint(endpoint_id)
-    return { ranges: ofEach('by_undelivered_of', { undelivered_status, destination_key }), others: [] }
+    // Statuses come first, and pending before the others: what is delivered meanwhile is read twice rather than not at all.
+    const statuses = status === undefined ? DELIVERY_STATUSES : [status]
+    const ranges = statuses.flatMap((of_status) =>
+      events.map((of_event) => ({
+        index: 'by_endpoint',
+        fixed: { merchant_id, endpoint_id, event: of_event, status: of_status },
+      })),
+    )
+    return { ranges, others: [] }
   }
   const environments = environment === undefined ? ENVIRONMENTS.names : [environment]
   const inEach = (index: string, values: Readonly<Record<string, string>>): readonly FilterRange[] =>
     environments.map((one) => ({ index, fixed: { merchant_id, environment: one, ...values } }))
-  if (event !== undefined)
-    return undefined === undelivered_status
-      ? { ranges: inEach('by_event', { event }), others: others('status') }
-      : { ranges: inEach('by_undelivered', { undelivered_status, event }), others: [] }
-  if (status !== undefined) return { ranges: inEach('by_status', { status }), others: [] }
-  return { ranges: inEach('by_environment', {}), others: [] }
+  if (status !== undefined)
+    return { ranges: events.flatMap((one) => inEach('by_status', { status, event: one })), others: [] }
+  return event === undefined
+    ? { ranges: inEach('by_environment', {}), others: [] }
+    : { ranges: inEach('by_event', { event }), others: [] }
 }
 
 /** Whether a delivery that was read by the plan is selected. */

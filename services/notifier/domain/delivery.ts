@@ -4,10 +4,13 @@ import type { DeliveryTarget } from './destination.ts'
 import type { StoredEvent } from './event.ts'
 
 /**
- * The status of a delivery. A `dead` one has used up its first try and all its retries (N6). A `blocked` one waits for
+ * The statuses of a delivery. A `dead` one has used up its first try and all its retries (N6). A `blocked` one waits for
  * the first secret of its endpoint (N7).
  */
-export type DeliveryStatus = 'pending' | 'delivered' | 'dead' | 'blocked'
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'blocked'] as const
+
+/** The status of a delivery. */
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 /**
  * What keeps a delivery from its receiver: its last try failed and another one follows, it waits for a breaker or a secret, or it
@@ -89,8 +92,6 @@ export interface Delivery extends DeliveryTarget {
   /** What keeps it from its receiver, and since when: absent unless something does, so that the index of it stays small. */
   readonly trouble?: Trouble | undefined
   readonly trouble_since?: Date | undefined
-  /** Its status while it is dead or blocked, so that indexes of these are small and cost nothing for what is delivered. */
-  readonly undelivered_status?: 'dead' | 'blocked' | undefined
   /** When what it says was erased (O11). It ended then, and cannot be replayed. */
   readonly erased_at?: Date | undefined
   /** Set while it is the probe of its breaker: if the probe fails, it waits again. */
@@ -121,7 +122,6 @@ export function eraseDelivery<D extends Delivery>(delivery: D, erased_at: Date):
     trouble: undefined,
     trouble_since: undefined,
     status: status === 'delivered' ? status : 'dead',
-    undelivered_status: status === 'delivered' ? undefined : 'dead',
     attempt: undefined,
     attempts: attempts.map(({ response_start: _erased, ...attempt }) => attempt),
     try_kind: undefined,
@@ -134,13 +134,9 @@ export function eraseDelivery<D extends Delivery>(delivery: D, erased_at: Date):
 
 /** The delivery with what keeps it from its receiver now, and since when, after its status has changed. Pure. */
 export function withTrouble<D extends Delivery>(changed: D, at: Date): D {
-  const { status } = changed
-  const undelivered_status = status === 'dead' || status === 'blocked' ? status : undefined
-  const delivery =
-    undelivered_status === changed.undelivered_status ? changed : { ...changed, undelivered_status }
-  const trouble = troubleOf(delivery)
-  if (trouble === delivery.trouble) return delivery
-  return { ...delivery, trouble, trouble_since: trouble && at }
+  const trouble = troubleOf(changed)
+  if (trouble === changed.trouble) return changed
+  return { ...changed, trouble, trouble_since: trouble && at }
 }
 
 function troubleOf({ status, waits_since, attempts, erased_at }: Delivery): Trouble | undefined {

@@ -7,8 +7,8 @@ import { type Delivery, type DeliveryStatus, TRY_KINDS } from '../domain/deliver
 export type Deliveries = Collection<Delivery>
 
 /**
- * The declaration of the deliveries. Lists of a merchant have an index for each filter, and `by_undelivered` and `by_undelivered_of` for
- * an event or endpoint together with the status dead or blocked. `by_due` has what is pending, and
+ * The declaration of the deliveries. Lists of a merchant have an index for each filter; without an event, the lists by
+ * status and by endpoint merge the ranges of all events. `by_due` has what is pending, and
  * `by_waiting` and `by_waiting_since` what waits for a secret or for a breaker: of one destination, and of all. `by_trouble` and
  * `by_trouble_of` have only what has failed, so a delivery that succeeds at once is never in them. The store deletes
  * a delivery together with its event.
@@ -20,16 +20,11 @@ export const DELIVERIES: CollectionSpec = {
   indexes: {
     by_environment: { fields: ['merchant_id', 'environment', 'created_at'] },
     by_event: { fields: ['merchant_id', 'environment', 'event', 'created_at'] },
-    by_status: { fields: ['merchant_id', 'environment', 'status', 'created_at'] },
+    by_status: { fields: ['merchant_id', 'environment', 'status', 'event', 'created_at'] },
     by_resource: { fields: ['merchant_id', 'resource_id', 'created_at'] },
-    by_endpoint: { fields: ['merchant_id', 'endpoint_id', 'event', 'created_at'], where: 'endpoint_id' },
-    by_undelivered: {
-      fields: ['merchant_id', 'environment', 'undelivered_status', 'event', 'created_at'],
-      where: 'undelivered_status',
-    },
-    by_undelivered_of: {
-      fields: ['merchant_id', 'undelivered_status', 'destination_key', 'event', 'created_at'],
-      where: 'undelivered_status',
+    by_endpoint: {
+      fields: ['merchant_id', 'endpoint_id', 'event', 'status', 'created_at'],
+      where: 'endpoint_id',
     },
     ...ACT_INDEX,
     by_delivery_id: { fields: ['delivery_id'], across_partitions: true },

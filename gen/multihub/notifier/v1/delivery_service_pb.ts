@@ -89,7 +89,7 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   environment: Environment;
 
   /**
-   * event restricts the list to one event name, such as payment.completed. It goes with a status only if that is dead or blocked.
+   * event restricts the list to one event name, such as payment.completed.
    *
    * @generated from field: string event = 3;
    */
@@ -110,7 +110,7 @@ export type ListDeliveriesRequest = Message<"multihub.notifier.v1.ListDeliveries
   paymentId: string;
 
   /**
-   * endpoint_id restricts the list to one endpoint. It goes with a status only if that is dead or blocked.
+   * endpoint_id restricts the list to one endpoint. A delivery whose status changes while a page is read can be missing from that page.
    *
    * @generated from field: string endpoint_id = 6;
    */
@@ -690,8 +690,8 @@ export const DeliveryService: GenService<{
   },
   /**
    * ListDeliveries lists the deliveries of a merchant, newest first. Without merchant_id it lists the deliveries of all
-   * merchants that have a trouble, the longest first. A combination of filters without an index is refused with 9000. A text of more than 128 characters and a time outside
-   * the years 1 to 9999 are refused with 9000.
+   * merchants that have a trouble, the longest first. Filters beside a payment_id are refused with 9000, since no index has them together.
+   * So are a text of more than 128 characters and a time outside the years 1 to 9999.
    *
    * @generated from rpc multihub.notifier.v1.DeliveryService.ListDeliveries
    */
