@@ -10,7 +10,6 @@ import {
   V2_RESPONSE_PREFIX,
   V2_WINDOW_MS,
 } from '../auth/signature-schemes.ts'
-import { CLIENT_REQUEST_ID } from '../http/exchange-log.ts'
 import type { SignatureDescription } from './operation.ts'
 
 /** v1: a hash of the body, with an optional timestamp and nonce (spec: v1 request headers). */
@@ -108,12 +107,15 @@ export const PARAMETERS: Readonly<Record<string, object>> = {
     V2_NONCE_PATTERN,
     'Any value that you have not used before.',
   ),
-  RequestId: parameter(
-    'X-Request-ID',
-    false,
-    CLIENT_REQUEST_ID,
-    'Your own id of the request. It appears in the log of the server only.',
-  ),
+  RequestId: {
+    name: 'X-Request-ID',
+    in: 'header',
+    required: false,
+    description:
+      'Your own id of the request. The log of the server shows it if it has 1 to 128 visible ASCII characters; nothing ' +
+      'else depends on it.',
+    schema: { type: 'string' },
+  },
   PaymentId: {
     name: 'paymentId',
     in: 'path',

@@ -1,4 +1,5 @@
-# Programs that some tests start: compilers, interpreters and a browser of this machine, and the Python packages of gRPC. Unlike the
+# Programs that some tests start: compilers, interpreters and a browser of this machine, the Python packages of gRPC, and
+# programs that judge the API reference. Unlike the
 # servers, the programs are installed as packages of this Debian release.
 
 python_dir=$servers_dir/python
@@ -29,4 +30,30 @@ download_python_packages() {
   # shellcheck disable=SC2086
   python3 -m pip install --quiet --disable-pip-version-check --no-input --target "$python_dir" $python_packages &&
     printf '%s\n' "$python_packages" >"$python_dir/multihub-packages"
+}
+
+reference_tools_dir=$servers_dir/reference-tools
+schemathesis_package='schemathesis==4.32.5'
+# openapi-typescript needs TypeScript 5; the project itself is checked with a later one.
+types_packages='openapi-typescript@7.13.0 typescript@5.9.3'
+
+# Schemathesis sends requests that it generates from the API reference; openapi-typescript makes types of it.
+install_reference_tools() {
+  local wanted="$schemathesis_package $types_packages"
+  [ "$(cat "$reference_tools_dir/multihub-packages" 2>/dev/null)" = "$wanted" ] && return
+  run_step 'Schemathesis and openapi-typescript' "$network_hint" "$log_dir/install-reference-tools.log" \
+    with_retry download_reference_tools &&
+    printf '%s\n' "$wanted" >"$reference_tools_dir/multihub-packages"
+}
+download_reference_tools() {
+  rm -rf "$reference_tools_dir"
+  mkdir -p "$reference_tools_dir" "$servers_dir/bin"
+  # shellcheck disable=SC2086
+  python3 -m pip install --quiet --disable-pip-version-check --no-input --target "$reference_tools_dir/python" \
+    "$schemathesis_package" &&
+    npm install --silent --no-audit --no-fund --prefix "$reference_tools_dir" $types_packages &&
+    ln -sf "$reference_tools_dir/node_modules/.bin/openapi-typescript" "$servers_dir/bin/openapi-typescript" &&
+    printf '#!/bin/sh\nPYTHONPATH="%s${PYTHONPATH:+:$PYTHONPATH}" exec python3 "%s" "$@"\n' \
+      "$reference_tools_dir/python" "$reference_tools_dir/python/bin/schemathesis" >"$servers_dir/bin/schemathesis" &&
+    chmod +x "$servers_dir/bin/schemathesis"
 }
