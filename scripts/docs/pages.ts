@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openApiDocument } from '../../gateway/openapi/document.ts'
 import { ROOT } from '../sources/sources.ts'
+import { brunoFiles } from './bruno.ts'
 import { commandLineReference } from './command-line.ts'
 import { consoleRights } from './console-rights.ts'
 import { partsDiagrams, statesDiagram } from './diagrams.ts'
@@ -41,6 +42,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | T
 const WHOLE_FILES: Readonly<Record<string, () => string>> = {
   'docs/merchants/openapi.json': () => `${JSON.stringify(openApiDocument('v1'), undefined, 1)}\n`,
   'docs/merchants/openapi-v2.json': () => `${JSON.stringify(openApiDocument('v2'), undefined, 1)}\n`,
+  ...brunoFiles(),
   [PROMETHEUS_RULE_PATH]: prometheusRuleText,
   'apps/console/forms/operator-rights.ts': consoleRights,
 }

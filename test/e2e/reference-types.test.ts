@@ -14,20 +14,20 @@ const testWithGenerator = program === undefined ? test.skip : test
 const USE = `import type { components, operations, webhooks } from './api.ts'
 
 type Answer = operations['paymentIn']['responses'][200]['content']['application/json']
-type Asked = operations['paymentIn']['requestBody']['content']['application/json']
+type PaymentInRequest = operations['paymentIn']['requestBody']['content']['application/json']
 type Callback = webhooks['payment.completed']['post']['requestBody']['content']['application/json']
 
 export const wordOf = (answer: Answer): 'created' | 'processing' | 'success' | 'error' | 'canceled' | 'declined' | 'refunded' | 'partially_refunded' =>
   answer.result.payment.status.status
 export const idOf = ({ data }: Callback): string => data.result.payment.identifiers.h_id
 export const codeOf = (failure: components['schemas']['Failure403']): 3008 => failure.error.code
-export const asked: Asked = {
+export const asked: PaymentInRequest = {
   method: 'payment.in',
   service_id: 501,
   params: { payment: { identifiers: { c_id: 'order-1' }, amount: { value: 1, currency: 'INR' }, payer: {} } },
 }
 // @ts-expect-error A deposit has no receiver.
-export const wrong: Asked = { ...asked, params: { payment: { ...asked.params.payment, receiver: {} } } }
+export const wrong: PaymentInRequest = { ...asked, params: { payment: { ...asked.params.payment, receiver: {} } } }
 `
 
 testWithGenerator('types that openapi-typescript makes need no cast, for both versions', async () => {
