@@ -6,7 +6,7 @@ import { now } from '#lib/base/time.ts'
 import { ATTACHMENT_PURPOSES } from '#lib/contract/attachments.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type ScopeFields, scopeFromProto } from '#lib/contract/merchant-scope.ts'
-import { requiredId } from '#lib/contract/operator-fields.ts'
+import { checkLine, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredMessage, requiredText } from '#lib/contract/proto-fields.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
@@ -133,6 +133,6 @@ function fileOf(given: NewFileProto | undefined): NewFile {
 }
 
 function checkedIds(attachment_ids: readonly string[], max: number): readonly string[] {
-  if (attachment_ids.length <= max) return attachment_ids
-  throw fieldError(9000, 'attachment_ids', `at most ${max} entries`)
+  if (attachment_ids.length > max) throw fieldError(9000, 'attachment_ids', `at most ${max} entries`)
+  return attachment_ids.map((id, place) => checkLine(id, `attachment_ids.${place}`))
 }

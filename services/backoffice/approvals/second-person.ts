@@ -3,6 +3,7 @@ import { currentRequest, withRequest } from '#lib/base/context.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { every, now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { checkLine } from '#lib/contract/operator-fields.ts'
 import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -98,7 +99,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
   const guard: SecondPerson = async (call, send, audit_id) => {
     const rpc = nameOfRpc(call.rpc.method)
     if (DECISIONS.includes(rpc)) {
-      const approval = await approvals.get(idOf(call.request, 'approvalId'))
+      const approval = await approvals.get(checkLine(idOf(call.request, 'approvalId'), 'approval_id'))
       if (approval !== undefined) checkDecider(approval, call.principal)
     }
     if (rpc === ROTATE_TOKEN) await checkRotation(deps, call)
@@ -216,7 +217,7 @@ async function extendsPower(
   if (name === SET_POLICY) return loosensPolicy(policies, request)
   const given = rightsIn(request)
   if (name === CREATE_PRINCIPAL) return given.length > 0
-  const { rights = [] } = (await getPrincipal(idOf(request, 'principalId'))) ?? {}
+  const { rights = [] } = (await getPrincipal(checkLine(idOf(request, 'principalId'), 'principal_id'))) ?? {}
   const has_power = [...rights, ...given].some((right) => isPower(right))
   const { expiresAt, neverExpires } = fieldsOf(request)
   const is_extended = expiresAt !== undefined || neverExpires === true
@@ -231,7 +232,7 @@ async function checkRotation(
   { approvals, getPrincipal }: SecondPersonDeps,
   { principal, request }: OperatorCall,
 ): Promise<void> {
-  const target = await getPrincipal(idOf(request, 'principalId'))
+  const target = await getPrincipal(checkLine(idOf(request, 'principalId'), 'principal_id'))
   const is_own = target?.principal_id === principal.principal_id
   if (target === undefined || is_own || target.tokens.length === 0 || !target.rights.some(isPower)) return
   if ((await approvals.listPolicies()).length === 0) return

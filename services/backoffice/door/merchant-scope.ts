@@ -13,7 +13,7 @@ const STEP_MS = 50
 /**
  * Does a call of a principal of a merchant, which sees this merchant only (O2): a merchant left out of the request becomes its
  * own, and what a merchant does not see is left out (`as_merchant`). What belongs to another merchant is refused like what does
- * not exist, in content and in time.
+ * not exist, in content and in time. So a list that names something waits too, because its owner may read what it then leaves out.
  */
 export async function withinMerchant(
   {
@@ -25,18 +25,28 @@ export async function withinMerchant(
   run: () => Promise<Message>,
 ): Promise<Message> {
   const started_ms = clock.monotonic_ms()
+  const { merchant } = rpc
+  const is_stepped = merchant?.from === 'request' && namesSomething(request)
   try {
-    const { merchant } = rpc
     if (rpc.method.input.field['asMerchant'] !== undefined) Reflect.set(request, 'asMerchant', true)
     if (merchant === undefined || !(await isOwn(merchant, request, merchant_id, callOwner))) throw notFound()
     const answer = await run()
     if (merchant.from === 'answer' && merchantIn(answer, merchant.field) !== merchant_id) throw notFound()
+    if (is_stepped) await awaitStep(started_ms)
     return answer
   } catch (error) {
-    if (toCallerError(error).code !== Code.NotFound) throw error
-    await awaitStep(started_ms)
-    throw notFound()
+    const is_unknown = toCallerError(error).code === Code.NotFound
+    if (is_unknown || is_stepped) await awaitStep(started_ms)
+    throw is_unknown ? notFound() : error
   }
+}
+
+/** Whether a request has an id besides the merchant's. */
+function namesSomething(request: Message): boolean {
+  return Object.entries(fieldsOf(request)).some(([name, value]) => {
+    if (!/Ids?$/.test(name) || name === 'merchantId' || name === 'operationId') return false
+    return Array.isArray(value) ? value.length > 0 : String(value) !== '' && String(value) !== '0'
+  })
 }
 
 /** Waits until the next multiple of 50 ms since a start, so that the time of an answer does not show what was read for it (O2). */
