@@ -20,6 +20,8 @@ export interface RecordedExamples {
   /** By method. The answers belong to the requests. */
   readonly exchanges: Readonly<Record<string, RecordedExchange>>
   readonly errors: readonly RecordedError[]
+  /** The payments of new deposits by method of payment. */
+  readonly deposits: Readonly<Record<string, object>>
   /** The bodies of callbacks by event. */
   readonly callbacks: Readonly<Record<string, object>>
 }

@@ -36,15 +36,15 @@ const IDS: Readonly<Record<string, string>> = {
 const FILE = '%PDF-1.4\n% A receipt of order 1\n%%EOF\n'
 
 const SIGN = `// Bruno would fill in variables after this script, and write JSON in its own way: the signature would cover other bytes.
-// So the script fills them in itself, and sets the whole body as the text that it signs.
+// So the script fills them in itself, and sets the whole body as the raw text that it signs.
 const CryptoJS = require('crypto-js')
 if (!bru.getVar('run')) bru.setVar('run', Date.now().toString(36))
 const valueOf = (name) => bru.getVar(name) ?? bru.getEnvVar(name) ?? ''
 const filled = (text) => text.replace(/\\{\\{(\\w+)\\}\\}/g, (_, name) => valueOf(name))
 const is_upload = req.getName() === 'attachment.upload'
 if (!is_upload) {
-  const text = filled(req.getBody())
-  req.setBody(text)
+  const text = filled(req.getBody({ raw: true }))
+  req.setBody(text, { raw: true })
   req.setHeader('X-Data-Application-Id', String(valueOf('application_id')))
   req.setHeader('X-Data-Hash', CryptoJS.SHA512(text + valueOf('secret')).toString())
 }`

@@ -1,7 +1,7 @@
 import { ERROR_ADVICE } from '#lib/contract/errors/error-advice.ts'
 import { ERROR_TABLE, type ErrorCode, isErrorCode, type Retry } from '#lib/contract/errors/error-table.ts'
 import { codesByStatus } from '../../gateway/openapi/envelope-schemas.ts'
-import type { Table } from './limits.ts'
+import { tableText } from './limits.ts'
 
 const RETRY_WORDS: Readonly<Record<Retry, string>> = {
   no: 'no',
@@ -79,26 +79,42 @@ export function placesOf(code: ErrorCode): readonly ('envelope' | '`status.error
   ]
 }
 
-/** The error table for merchants, in the order of the codes. */
-export function errorTable(): Table {
-  const by_status = [...codesByStatus()]
-  const statusesOf = (code: ErrorCode): string => {
-    const others = by_status.filter(
-      ([http, codes]) => codes.includes(code) && http !== ERROR_TABLE[code].http,
-    )
-    return [ERROR_TABLE[code].http, ...others.map(([http]) => http)].join(' or ')
-  }
+/** The groups of codes: the first code of each, and what its codes are about. */
+const GROUPS: readonly (readonly [first: number, title: string])[] = [
+  [1000, 'The request'],
+  [2000, 'The system'],
+  [3000, 'Authentication'],
+  [4000, 'The account at the provider'],
+  [5000, 'The account of the customer'],
+  [6000, 'The payment'],
+  [7000, 'The provider'],
+  [8000, 'Data and status'],
+  [9000, 'Validation'],
+  [10_000, 'Tickets'],
+  [11_000, 'Refunds'],
+  [12_000, 'Chargebacks'],
+  [13_000, 'Files'],
+]
+
+/** The error tables for merchants, one for each group of codes. Each code is an anchor of the page. */
+export function errorTables(): string {
   const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
-  const rows = codes.map((code) => {
-    const { message, retry } = ERROR_TABLE[code]
-    const places = placesOf(code)
-    const amount = places.includes('`status.error`') ? [`an amount that ends in 66${code}`] : []
-    const provoked = [...amount, ...(places.includes('envelope') ? [ENVELOPE[code]] : [])].join(
-      '; envelope: ',
-    )
-    const comes = [places.join(', ') || 'never', provoked || '-']
-    return [code, message, statusesOf(code), ...comes, RETRY_WORDS[retry], ERROR_ADVICE[code]]
+  const tables = GROUPS.map(([first, title]) => {
+    const rows = codes.filter((code) => code >= first && code < first + 1_000).map(rowOf)
+    return `\n### ${title}\n\n${tableText([COLUMNS, ...rows])}\n`
   })
-  const columns = ['Code', 'Meaning', 'HTTP', 'Comes in', 'How to provoke it', 'Try again?', 'What to do']
-  return [columns, ...rows]
+  return tables.join('')
+}
+
+const COLUMNS = ['Code', 'Meaning', 'HTTP', 'Comes in', 'How to provoke it', 'Try again?', 'What to do']
+
+function rowOf(code: ErrorCode): readonly unknown[] {
+  const { http, message, retry } = ERROR_TABLE[code]
+  const others = [...codesByStatus()].filter(([status, codes]) => codes.includes(code) && status !== http)
+  const statuses = [http, ...others.map(([status]) => status)].join(' or ')
+  const places = placesOf(code)
+  const amount = places.includes('`status.error`') ? [`an amount that ends in 66${code}`] : []
+  const provoked = [...amount, ...(places.includes('envelope') ? [ENVELOPE[code]] : [])].join('; envelope: ')
+  const comes = [places.join(', ') || 'never', provoked || '-']
+  return [`<a id="${code}"></a>${code}`, message, statuses, ...comes, RETRY_WORDS[retry], ERROR_ADVICE[code]]
 }

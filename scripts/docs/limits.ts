@@ -1,14 +1,16 @@
-import { supportResourceOf } from '#lib/contract/methods.ts'
-import { QR_PAYLOAD_MAX } from '#lib/contract/public-payment.ts'
 import { CALLBACK_PORTS_REFUSED, CALLBACK_URL_LENGTH_MAX, PRIVATE_SUFFIXES } from '#lib/http/callback-url.ts'
 import { BODY_MAX_BYTES, HTTP_LIMITS } from '../../gateway/http/http-limits.ts'
 import { DEPTH_MAX, VALUES_MAX } from '../../gateway/json/parse-json.ts'
-import type { Shape } from '../../gateway/json/schema.ts'
-import type { PublicMethod } from '../../gateway/methods/method.ts'
-import { DEFAULT_QUOTAS, PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
+import { DEFAULT_QUOTAS } from '../../gateway/methods/public-methods.ts'
 
 /** The rows of a table of a page. The first row has the names of the columns. */
 export type Table = readonly (readonly unknown[])[]
+
+/** A table in Markdown. */
+export function tableText(table: Table): string {
+  const [columns = [], ...rows] = table.map((cells) => `| ${cells.join(' | ')} |`)
+  return [columns, `|${'---|'.repeat(table[0]?.length ?? 0)}`, ...rows].join('\n')
+}
 
 const NUMBER = new Intl.NumberFormat('en-US')
 const KIB = 1024
@@ -20,10 +22,8 @@ export function quotaTable(): Table {
   return [['Bucket', 'Calls per minute'], ...rows]
 }
 
-/** The greatest size of each text and amount of a request, from the schemas that check it, and of the whole body. */
+/** The greatest sizes of requests as a whole. The reference has the limits of each field. */
 export function sizeTable(): Table {
-  const bounds = PUBLIC_METHODS.flatMap(boundsOfMethod)
-  const by_maximum = Map.groupBy(bounds, ({ at_most }) => at_most)
   const { head_max_bytes, headers_max, body_fragments_base, bytes_per_fragment } = HTTP_LIMITS
   return [
     ['What', 'At most'],
@@ -36,11 +36,6 @@ export function sizeTable(): Table {
       'fragments of a body (TCP segments or chunks)',
       `${body_fragments_base}, and one more for each ${bytes_per_fragment} bytes`,
     ],
-    ...[...by_maximum].map(([at_most, equal]) => {
-      const names = new Set(equal.map(({ field }) => `\`${field}\``))
-      return [[...names].join(', '), at_most]
-    }),
-    ['`receiver.qr_payload` in responses', characters(QR_PAYLOAD_MAX)],
   ]
 }
 
@@ -108,51 +103,4 @@ export function callbackUrlTable(): Table {
     ['user info, fragment', 'not permitted'],
     ['length', `at most ${NUMBER.format(CALLBACK_URL_LENGTH_MAX)} characters`],
   ]
-}
-
-interface Bound {
-  readonly field: string
-  readonly at_most: string
-}
-
-/** The bounds of a method. Fields of support methods are shown with their resource, such as `ticket.title`. */
-function boundsOfMethod({ name, request }: PublicMethod): readonly Bound[] {
-  const resource = supportResourceOf(name)
-  if (resource === undefined) return boundsOf(request)
-  const params = request.type === 'object' ? request.fields['params'] : undefined
-  return params ? boundsOf(params, resource) : []
-}
-
-function boundsOf(shape: Shape, field = ''): readonly Bound[] {
-  switch (shape.type) {
-    case 'object':
-      return Object.entries(shape.fields).flatMap(([name, inner]) =>
-        // The name of a method is one of a fixed list.
-        name === 'method' ? [] : boundsOf(inner, nameOf(field, name)),
-      )
-    case 'text':
-      return [{ field, at_most: characters(shape.max) }]
-    case 'integer':
-      return shape.max === undefined ? [] : [{ field, at_most: integers(field, shape.max) }]
-    case 'list':
-      return [{ field, at_most: `${shape.max} entries` }, ...boundsOf(shape.item, field)]
-    case 'word':
-    case 'anything':
-      return []
-  }
-}
-
-/** The path of a field without the envelopes `params` and `payment`. */
-function nameOf(field: string, name: string): string {
-  return field === '' || field === 'params' || field === 'payment' ? name : `${field}.${name}`
-}
-
-function integers(field: string, max: bigint): string {
-  const number = NUMBER.format(max)
-  if (field.endsWith('amount.value')) return `${number} minor units`
-  return field.endsWith('.size') ? `${number} bytes` : number
-}
-
-function characters(max: number): string {
-  return `${NUMBER.format(max)} characters`
 }

@@ -6,8 +6,17 @@ import { brunoFiles } from './bruno.ts'
 import { commandLineReference } from './command-line.ts'
 import { consoleRights } from './console-rights.ts'
 import { partsDiagrams, statesDiagram } from './diagrams.ts'
-import { errorTable } from './errors.ts'
-import { callbackUrlTable, connectionTable, quotaTable, sizeTable, type Table, timeTable } from './limits.ts'
+import { errorTables } from './errors.ts'
+import { answerOf, callbackExample, depositMethods } from './examples.ts'
+import {
+  callbackUrlTable,
+  connectionTable,
+  quotaTable,
+  sizeTable,
+  type Table,
+  tableText,
+  timeTable,
+} from './limits.ts'
 import { operationsTable } from './operations.ts'
 import { rightsTable } from './rights.ts'
 import { settingsTable } from './settings.ts'
@@ -28,8 +37,18 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, () => string | T
   'docs/operators/settings.md': { settings: settingsTable },
   'docs/operators/command-line.md': { commands: commandLineReference },
   'docs/operators/telemetry.md': { metrics: metricsTable },
-  'docs/merchants/errors.md': { errors: errorTable },
-  'docs/merchants/callbacks.md': { 'callback URLs': callbackUrlTable },
+  'docs/merchants/errors.md': { errors: errorTables },
+  'docs/merchants/callbacks.md': {
+    'an example': () => callbackExample('payment.failed'),
+    'callback URLs': callbackUrlTable,
+  },
+  'docs/merchants/deposits.md': {
+    'the response': () => answerOf('payment.in'),
+    methods: depositMethods,
+    'the status': () => answerOf('payment.status', 'result', 'payment', 'status'),
+  },
+  'docs/merchants/withdrawals.md': { 'the response': () => answerOf('payment.out') },
+  'docs/merchants/balances.md': { 'the response': () => answerOf('balance.get') },
   'docs/merchants/limits.md': {
     quotas: quotaTable,
     sizes: sizeTable,
@@ -64,9 +83,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
 }
 
 function textOf(section: string | Table): string {
-  if (typeof section === 'string') return section
-  const [columns = [], ...rows] = section.map((cells) => `| ${cells.join(' | ')} |`)
-  return [columns, `|${'---|'.repeat(section[0]?.length ?? 0)}`, ...rows].join('\n')
+  return typeof section === 'string' ? section : tableText(section)
 }
 
 function replaceSection(text: string, name: string, content: string, path: string): string {

@@ -42,7 +42,7 @@ test('the responses in README.md are as the references describe them', async () 
 
 // N9
 test('the page about callbacks says of each example URL what the check says', async () => {
-  const section = (await readPage('callbacks')).split('## ').find((text) => text.startsWith('Where')) ?? ''
+  const section = (await readPage('callbacks')).split('## ').find((text) => text.startsWith('URLs')) ?? ''
   const rows = [...section.matchAll(/^\| `(https?:[^`]+)` \| (accepted|refused)/gm)].map(
     ([, url = '', verdict]) => ({ url, verdict }),
   )
@@ -59,7 +59,7 @@ test('the callback on the page has a payment as the reference describes it', asy
   const [callback, ...others] = await jsonOf('callbacks')
   expect(others).toEqual([])
   const { payment } = callback.data.result
-  expect(violationsOf('Payment', payment)).toEqual([])
+  expect(violationsOf('PaymentCallbackResource', payment)).toEqual([])
   expect(callback.id).toBe(`${payment.identifiers.h_id}:payment.failed`)
 })
 

@@ -17,12 +17,10 @@ const MERCHANTS = join(import.meta.dirname, '..', '..', 'docs', 'merchants')
 const EXAMPLES = join(MERCHANTS, 'examples')
 const PING = '{"method":"gateway.ping","params":{}}'
 
-test('the authentication page contains every example file unchanged', async () => {
+test('the authentication page links every example file', async () => {
   const page = await readFile(join(MERCHANTS, 'authentication.md'), 'utf8')
-  const shown = [...page.matchAll(/\[(examples\/[\w.-]+)\]\(\1\)\n\n```\w+\n([\s\S]*?)```\n/g)]
-  for (const [, path = '', text] of shown) expect(text).toBe(await readFile(join(MERCHANTS, path), 'utf8'))
-  const files = await readdir(EXAMPLES)
-  expect(shown.map(([, path]) => path).sort()).toEqual(files.map((name) => `examples/${name}`).sort())
+  const linked = [...page.matchAll(/\]\(examples\/([\w.-]+)\)/g)].map(([, name]) => name)
+  expect([...new Set(linked)].sort()).toEqual((await readdir(EXAMPLES)).sort())
 })
 
 const testInBash = testWith('bash', 'openssl', 'curl')

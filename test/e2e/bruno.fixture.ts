@@ -53,7 +53,8 @@ export function runScript(
   }
   const req = {
     getName: () => name,
-    getBody: () => request.body,
+    // Bruno parses a JSON body unless the script asks for the raw text.
+    getBody: ({ raw = false } = {}) => (raw ? request.body : parsed(request.body)),
     setBody: (text: string) => {
       request.body = text
     },
@@ -75,6 +76,14 @@ export function runScript(
     res: { getBody: () => response_body },
     require,
   })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 /** Bruno fills in the variables that are left after its scripts. */

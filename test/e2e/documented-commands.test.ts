@@ -131,6 +131,20 @@ testInBash('the command of the page about withdrawals creates one', async () => 
   })
 })
 
+testInBash('the commands of the page about deposits create one and show its status', async () => {
+  const [created, status, ...others] = await runCommandsOf('docs/merchants/deposits.md')
+  expect(others).toEqual([])
+  const { identifiers } = created.result.payment
+  expect(created.result.payment.redirect.to.length).toBeGreaterThan(1)
+  expect(status.result.payment.identifiers).toMatchObject({ c_id: identifiers.c_id, h_id: identifiers.h_id })
+})
+
+testInBash('the command of the page about balances shows them', async () => {
+  const [balance, ...others] = await runCommandsOf('docs/merchants/balances.md')
+  expect(others).toEqual([])
+  expect(balance.result.balance.amounts).toHaveLength(6)
+})
+
 testInBash('the commands of the page about files upload one', async () => {
   const [uploaded, finalized, status, ...others] = await runCommandsOf('docs/merchants/files.md')
   expect(others).toEqual([])

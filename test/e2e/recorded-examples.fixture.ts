@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { METHODS, RESEND_METHOD } from '#lib/contract/methods.ts'
+import { PAYMENT_METHODS } from '#lib/contract/payment-methods.ts'
 import { PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
 import type { RecordedError, RecordedExamples, RecordedExchange } from '../../gateway/openapi/recorded.ts'
 import { eventually } from '../support/eventually.ts'
@@ -62,11 +63,12 @@ export async function recordExamples(recording: Recording): Promise<RecordedExam
   const order = await recordPayments(recording, call)
   const file = await recordFile(recording, call)
   const errors = await recordErrors(recording, file)
+  const deposits = await recordDeposits(recording)
   await recordSupport(recording, call, order)
   const callbacks = await callbacksOf(receiver)
   const names: readonly string[] = [...METHODS, RESEND_METHOD]
   const in_order = Object.entries(exchanges).sort(([a], [b]) => names.indexOf(a) - names.indexOf(b))
-  return neutral({ exchanges: Object.fromEntries(in_order), errors, callbacks }, recording)
+  return neutral({ exchanges: Object.fromEntries(in_order), errors, deposits, callbacks }, recording)
 }
 
 type Call = (method: string, id?: string, more?: object) => Promise<Body>
@@ -85,6 +87,16 @@ async function recordPayments({ alpha }: Recording, call: Call): Promise<string>
   await call('balance.get')
   for (const value of [20_902, 20_906]) await alpha.finalPayment((await alpha.deposit(value)).c_id)
   return h_id
+}
+
+/** A deposit by each method of payment. */
+async function recordDeposits({ beta }: Recording): Promise<RecordedExamples['deposits']> {
+  const deposits: Record<string, object> = {}
+  for (const [method, [currency = '']] of Object.entries<readonly string[]>(PAYMENT_METHODS.in)) {
+    const { body } = await beta.deposit(15_000, { c_id: `order-${method}`, route: { method, currency } })
+    deposits[method] = body.result.payment
+  }
+  return deposits
 }
 
 /** Uploads a file, and returns the id of one of the other merchant that is not uploaded. */
@@ -289,6 +301,7 @@ function neutral(examples: RecordedExamples, { alpha, demo }: Recording): Record
   }
   const text = JSON.stringify(examples)
     .replaceAll(demo().base_url, 'http://127.0.0.1:8080')
+    .replaceAll(demo().sandbox_url, 'https://sandbox.example.com')
     .replace(/"service_id":(\d+)/g, (_, id: string) => `"service_id":${routes[id] ?? 501}`)
   return JSON.parse(text)
 }

@@ -43,6 +43,7 @@ test('the system answers the examples of the reference as they show', () => {
   const codesOf = ({ errors }: RecordedExamples) =>
     errors.map(({ method, http_status, body }) => [method, http_status, body.error.code, shapeOf(body)])
   expect(codesOf(seen)).toEqual(codesOf(recorded))
+  expect(shapeOf(seen.deposits)).toEqual(shapeOf(recorded.deposits))
   for (const [event, body] of Object.entries(recorded.callbacks))
     expect([event, shapeOf(seen.callbacks[event])]).toEqual([event, shapeOf(body)])
 })
