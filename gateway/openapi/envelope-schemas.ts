@@ -1,4 +1,5 @@
 import { ERROR_ADVICE } from '#lib/contract/errors/error-advice.ts'
+import { retryWord } from '#lib/contract/errors/error-retry.ts'
 import { ERROR_TABLE, type ErrorCode, type ErrorRow, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { methodTitle } from '#lib/contract/methods.ts'
 import { componentRef, type JsonSchema, record } from '#lib/contract/view.ts'
@@ -120,7 +121,7 @@ export function failureSchema(status: number, codes: readonly ErrorCode[]): Json
         const: code,
         title: ERROR_TABLE[code].message,
         description: ERROR_ADVICE[code],
-        'x-retry': ERROR_TABLE[code].retry,
+        'x-retry': retryWord(code),
       })),
     },
     message: { type: 'string' },

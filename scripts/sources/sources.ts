@@ -11,11 +11,12 @@ export interface SourceFile {
 /** The root of the project. */
 export const ROOT = join(import.meta.dirname, '..', '..')
 
-/** `gen/` is generated and `node_modules/` is installed, so neither is read. */
+/** `gen/` is generated and `node_modules/` is installed, so neither is read, wherever they are. */
 const FOLDERS = [
   'app',
   'apps',
   'bench',
+  'clients',
   'docs',
   'gateway',
   'lib',
@@ -64,7 +65,7 @@ async function filesBelow(folder: string): Promise<string[]> {
   return entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
-    .filter((path) => !path.includes('node_modules/'))
+    .filter((path) => !/(^|\/)(node_modules|gen|dist)\//.test(path))
 }
 
 /** Whether only tests use a file. */

@@ -77,6 +77,13 @@ describe('between the parts of the system', () => {
     expect(forbidden(({ from, to }) => !mayUse.test(from) && to.startsWith('apps/'))).toEqual([])
   })
 
+  test('the clients of merchants import nothing of the project, and nothing of the project imports them', () => {
+    const isClient = (path: string): boolean => path.startsWith('clients/')
+    const crosses = ({ from, to }: Import): boolean =>
+      isClient(from) !== isClient(to) && !(isClient(from) && to.startsWith('node:'))
+    expect(forbidden(crosses)).toEqual([])
+  })
+
   test('the gateway imports no service', () => {
     expect(forbidden(({ from, to }) => from.startsWith('gateway/') && to.startsWith('services/'))).toEqual([])
   })
@@ -174,8 +181,9 @@ describe('of resources', () => {
   test('the clock and randomness are reached through lib only', () => {
     const direct =
       /\b(Date\.now\(|new Date\(\)|Math\.random\(|setTimeout\(|setInterval\(|randomUUID\(|randomBytes\(|randomInt\(|getRandomValues\(|performance\.now\(|process\.hrtime)/
-    // A browser has its own clock and randomness, which one file of the console reads.
-    const owner = /^(lib\/base\/(time\.ts|ids\.ts|crypto\/)|apps\/console\/browser\/call\/machine\.ts)/
+    // A browser has its own clock and randomness, which one file of the console reads. Merchants run the clients.
+    const owner =
+      /^(lib\/base\/(time\.ts|ids\.ts|crypto\/)|apps\/console\/browser\/call\/machine\.ts|clients\/)/
     expect(writtenOutside(owner, direct)).toEqual([])
     expect(usedOutside(/^lib\/base\//, /^node:timers(\/|$)/)).toEqual([])
   })
@@ -184,7 +192,7 @@ describe('of resources', () => {
     const values = networkValues().filter(({ names }) => names.some((name) => !HARMLESS.test(name)))
     expect(values.map(({ path, names }) => `${path} imports ${names}`)).toEqual([])
     // The command line calls programs on the developer's machine, which the rules for outgoing addresses forbid to servers.
-    expect(writtenOutside(/^(lib\/http|apps)\//, /\b(fetch|new WebSocket)\(/)).toEqual([])
+    expect(writtenOutside(/^(lib\/http|apps|clients)\//, /\b(fetch|new WebSocket)\(/)).toEqual([])
   })
 
   test('only the listed files make a server; they listen through lib', () => {
@@ -242,8 +250,9 @@ function networkValues(): readonly ValueImport[] {
 }
 
 test('a file does not re-export what another file defines', () => {
-  const barrels = code.filter(({ text }) => /^export (\*|(type )?\{)/m.test(text))
-  expect(barrels.map(({ path }) => path)).toEqual([])
+  const barrels = code.filter(({ text }) => /^export (\*|(type )?(\*|\{))/m.test(text))
+  // A package has one entry.
+  expect(barrels.map(({ path }) => path)).toEqual(['clients/typescript/src/index.ts'])
 })
 
 function withoutComments(text: string): string {

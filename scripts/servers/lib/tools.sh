@@ -1,9 +1,8 @@
-# Programs that some tests start: compilers, interpreters and a browser of this machine, the Python packages of gRPC, and
-# programs that judge the API reference. Unlike the
-# servers, the programs are installed as packages of this Debian release.
+# Programs that some tests start: compilers, interpreters and a browser of this machine, the Python packages of gRPC and of the client in
+# Python, and programs that judge the API reference. Unlike the servers, the programs are installed as packages of this Debian release.
 
 python_dir=$servers_dir/python
-python_packages='grpcio==1.85.1 grpcio-tools==1.85.1 grpcio-status==1.85.1'
+python_packages='grpcio==1.85.1 grpcio-tools==1.85.1 grpcio-status==1.85.1 Flask==3.1.3 mypy==1.18.2'
 
 install_tools() {
   install_debian_package bash
@@ -23,7 +22,7 @@ install_tools() {
 install_python_packages() {
   [ "$(cat "$python_dir/multihub-packages" 2>/dev/null)" = "$python_packages" ] && return
   python3 -m pip --version >/dev/null 2>&1 || install_debian_package pip3 python3-pip
-  run_step 'Python packages of gRPC' "$network_hint" "$log_dir/install-python.log" with_retry download_python_packages
+  run_step 'Python packages' "$network_hint" "$log_dir/install-python.log" with_retry download_python_packages
 }
 download_python_packages() {
   rm -rf "$python_dir"

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { RefusalError, TransportError } from './errors.ts'
+import { parseJson } from './json.ts'
+import {
+  type Credential,
+  PATHS,
+  type ReplayPair,
+  signResend,
+  signV1,
+  signV2,
+  verifyV1,
+  verifyV2,
+} from './signatures.ts'
+
+/** How a client reaches Multihub. */
+export interface TransportSettings extends Credential {
+  base_url: string
+  version: 'v1' | 'v2'
+  /** The time for one answer. Creating a payment can take 35 seconds. */
+  timeout_ms: number
+  fetch: typeof fetch
+}
+
+/** The bytes of an answer, and what its signature covers besides them. */
+export interface RawAnswer {
+  http_status: number
+  headers: Headers
+  body: Uint8Array
+}
+
+/** The largest answer that is read. */
+export const ANSWER_MAX_BYTES = 16 * 1024 * 1024
+const TEXT_MAX = 2_000
+
+/**
+ * Sends one signed request and returns the `result` of the answer. The signature of the answer is verified before anything in
+ * it is used. Throws `RefusalError` or `TransportError`.
+ */
+export async function sendSigned(
+  settings: TransportSettings,
+  body: Uint8Array,
+  options: { resend_path?: string; signal?: AbortSignal | undefined } = {},
+): Promise<unknown> {
+  const { resend_path, signal } = options
+  const path = resend_path ?? PATHS[settings.version]
+  const is_v2 = settings.version === 'v2'
+  const pair: ReplayPair = {
+    timestamp: String(Math.floor(Date.now() / 1000)),
+    nonce: randomBytes(16).toString('hex'),
+  }
+  const signed = resend_path
+    ? signResend(settings, path, body, is_v2 ? pair : undefined)
+    : is_v2
+      ? signV2(settings, body, pair)
+      : signV1(settings, body)
+  const request = { method: 'POST', headers: { 'Content-Type': 'application/json', ...signed }, body }
+  const answer = await exchange(settings, settings.base_url + path, request, { signal })
+  const text = new TextDecoder().decode(answer.body)
+  const { http_status } = answer
+  if (!isSigned(settings, answer, resend_path || !is_v2 ? undefined : pair.nonce)) {
+    const shown = text.slice(0, TEXT_MAX)
+    throw new TransportError(
+      'unsigned',
+      `HTTP ${http_status}: the answer is not signed with this secret: ${shown}`,
+      {
+        http_status,
+        text: shown,
+      },
+    )
+  }
+  return resultOf(text, http_status)
+}
+
+/** Sends a request within the time limit and reads at most `max_bytes` of the answer. Throws `TransportError`. */
+export async function exchange(
+  settings: Pick<TransportSettings, 'fetch' | 'timeout_ms'>,
+  url: string,
+  request: RequestInit,
+  { signal, max_bytes = ANSWER_MAX_BYTES }: { signal?: AbortSignal | undefined; max_bytes?: number } = {},
+): Promise<RawAnswer> {
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  let is_late = false
+  const timer = setTimeout(() => {
+    is_late = true
+    controller.abort()
+  }, settings.timeout_ms)
+  const stop = (): void => controller.abort()
+  signal?.addEventListener('abort', stop)
+  try {
+    // A redirect would send a signed request to an address that nobody configured.
+    const response = await settings.fetch(url, { ...request, redirect: 'manual', signal: controller.signal })
+    return {
+      http_status: response.status,
+      headers: response.headers,
+      body: await readBody(response, max_bytes),
+    }
+  } catch (error) {
+    if (error instanceof TransportError) throw error
+    signal?.throwIfAborted()
+    if (is_late)
+      throw new TransportError('timeout', `no answer within ${settings.timeout_ms} ms`, { cause: error })
+    throw new TransportError('no_answer', `no answer: ${reasonOf(error)}`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+    controller.abort()
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}
+
+async function readBody(response: Response, max_bytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader = response.body?.getReader()
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.length
+    if (length > max_bytes)
+      throw new TransportError('too_large', `the answer has more than ${max_bytes} bytes`)
+    chunks.push(value)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** On v1 and the resend path the signature covers the body; on v2 (with a nonce) also the request and the HTTP status. */
+function isSigned(
+  settings: TransportSettings,
+  answer: RawAnswer,
+  request_nonce: string | undefined,
+): boolean {
+  const { http_status, headers, body } = answer
+  if (request_nonce === undefined) return verifyV1(settings.secret, body, headers.get('X-Data-Hash') ?? '')
+  const request_id = headers.get('X-Request-ID') ?? ''
+  const covered = { request_nonce, request_id, http_status, body }
+  return verifyV2(settings, covered, headers.get('X-Data-Signature') ?? '')
+}
+
+function resultOf(text: string, http_status: number): unknown {
+  const malformed = (): TransportError =>
+    new TransportError('malformed', `HTTP ${http_status}: the answer is not an envelope`, {
+      http_status,
+      text,
+    })
+  let envelope: Record<string, unknown>
+  try {
+    envelope = Object(parseJson(text))
+  } catch {
+    throw malformed()
+  }
+  if (envelope['success'] === true) return envelope['result']
+  const error = Object(envelope['error'])
+  if (envelope['success'] !== false || typeof error.code !== 'number') throw malformed()
+  const { code, message, details = null, context = null } = error
+  const request_id = String(envelope['request_id'])
+  throw new RefusalError({ code, message: String(message), details, context, request_id, http_status })
+}

@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ROOT } from '../../scripts/sources/sources.ts'
+import { SERVERS_FOLDER } from '../support/programs.ts'
+import { type Runner, startRunner } from './runner.ts'
+
+/** The client of a language, as the tests drive it. */
+export interface Language {
+  readonly name: string
+  /** What must be installed. */
+  readonly programs: readonly string[]
+  readonly middleware: readonly string[]
+  /** Builds what must be built into a folder. */
+  readonly build?: (folder: string) => void
+  readonly start: (folder: string) => Runner
+  /** The page with a first program, and how that program is run from a folder. */
+  readonly page: string
+  readonly program: (folder: string, text: string) => ReadmeProgram
+}
+
+/** A program of a page, ready to be started. */
+export interface ReadmeProgram {
+  readonly command: readonly [program: string, ...parameters: string[]]
+  readonly folder: string
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+const CLIENTS = join(ROOT, 'clients')
+/** What `scripts/servers/install` gets from PyPI: Flask and mypy among others. */
+export const PYTHON_PACKAGES = join(SERVERS_FOLDER, 'python')
+
+const typescript = (kind: 'esm' | 'cjs'): Language => ({
+  name: `TypeScript (${kind})`,
+  programs: [],
+  middleware: ['plain', 'fastify'],
+  build(folder) {
+    execFileSync(process.execPath, [join(CLIENTS, 'typescript', 'build.ts'), folder])
+  },
+  page: 'clients/typescript/README.md',
+  program(folder, text) {
+    const scope = join(folder, 'node_modules', '@multihub')
+    mkdirSync(scope, { recursive: true })
+    symlinkSync(folder, join(scope, 'client'))
+    writeFileSync(join(folder, 'first-deposit.mjs'), text)
+    return { command: [process.execPath, 'first-deposit.mjs'], folder }
+  },
+  start: (folder) =>
+    startRunner([process.execPath, join(CLIENTS, 'typescript', 'runner.mjs'), folder, kind], {
+      folder: ROOT,
+    }),
+})
+
+const python: Language = {
+  name: 'Python',
+  programs: ['python3'],
+  middleware: ['WSGI', 'Flask'],
+  page: 'clients/python/README.md',
+  program(folder, text) {
+    writeFileSync(join(folder, 'first_deposit.py'), text)
+    const variables = { PYTHONPATH: join(CLIENTS, 'python', 'src'), PYTHONDONTWRITEBYTECODE: '1' }
+    return { command: ['python3', 'first_deposit.py'], folder, variables }
+  },
+  start: () =>
+    startRunner(['python3', join(CLIENTS, 'python', 'runner.py')], {
+      folder: ROOT,
+      variables: { PYTHONPATH: PYTHON_PACKAGES, PYTHONDONTWRITEBYTECODE: '1' },
+    }),
+}
+
+/** The client of each language. */
+export const LANGUAGES: readonly Language[] = [typescript('esm'), python]
+
+/** The same client in another form of its package. */
+export const OTHER_FORMS: readonly Language[] = [typescript('cjs')]
