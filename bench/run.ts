@@ -14,6 +14,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   'payment-latency': () => import('./payment-latency.ts'),
   'payment-sustained': () => import('./payment-sustained.ts'),
   'payment-stored': () => import('./payment-stored.ts'),
+  console: () => import('./console.ts'),
   search: () => import('./search.ts'),
   audit: () => import('./audit.ts'),
   attachments: () => import('./attachments.ts'),

@@ -1,18 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { randomFraction, randomHex } from '#lib/base/crypto/random.ts'
 import { clock } from '#lib/base/time.ts'
-import { startLoadClient } from './load/client.ts'
-import { copyPayments, STORED_C_ID } from './payment/copy-payments.ts'
-import { sendUntilCompleted } from './payment/load.ts'
-import { sandboxInProcess, startWholeSystem } from './payment/servers.ts'
+import { STORED_C_ID } from './payment/copy-payments.ts'
+import { withStoredPayments } from './payment/stored-system.ts'
 import type { BenchResult } from './result.ts'
 import { printProgress } from './rounds.ts'
-import { type BenchSystem, startSystem } from './system.ts'
+import type { BenchSystem } from './system.ts'
 
 const STORED = 1_000_000
-const WARM_UP = { requests_per_second: 50, duration_ms: 2_000 }
 const SEARCHES = 1_000
 const WARM_UP_SEARCHES = 200
 
@@ -21,37 +15,13 @@ const WARM_UP_SEARCHES = 200
  * by a c_id, which finds one payment, and by a text that names nothing.
  */
 export async function run(): Promise<BenchResult[]> {
-  const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
-  const sandbox = sandboxInProcess(randomHex(32))
-  try {
-    await storePayments(directory, sandbox)
-    const system = await startSystem(join(directory, 'system'), sandbox.variables)
-    try {
-      const anyStored = (): string => `${STORED_C_ID}${Math.floor(randomFraction() * STORED)}`
-      return [
-        ...(await measure(system, 'by c_id', 1, anyStored)),
-        ...(await measure(system, 'by a text that names nothing', 0, () => randomHex(16))),
-      ]
-    } finally {
-      await system.kill()
-    }
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
-}
-
-/** Completes some payments, and stores copies of one while the system is stopped. */
-async function storePayments(directory: string, sandbox: ReturnType<typeof sandboxInProcess>): Promise<void> {
-  const client = await startLoadClient()
-  const server = await startWholeSystem(directory, sandbox)
-  try {
-    await sendUntilCompleted(client, { server, direction: 'in' }, WARM_UP)
-  } finally {
-    await server.stop()
-    client.stop()
-  }
-  printProgress(`${STORED} payments`)
-  await copyPayments(join(directory, 'system'), STORED)
+  return withStoredPayments(STORED, async (system) => {
+    const anyStored = (): string => `${STORED_C_ID}${Math.floor(randomFraction() * STORED)}`
+    return [
+      ...(await measure(system, 'by c_id', 1, anyStored)),
+      ...(await measure(system, 'by a text that names nothing', 0, () => randomHex(16))),
+    ]
+  })
 }
 
 async function measure(

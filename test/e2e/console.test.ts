@@ -1,13 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterAll, beforeAll, expect, test as jestTest } from '@jest/globals'
-import type { Page } from 'playwright-core'
-import { startBrowser, type TestPage } from '../support/browser.ts'
+import { startBrowser } from '../support/browser.ts'
+import {
+  createTestConsole,
+  enter,
+  faultsOf,
+  heading,
+  picture,
+  type TestConsole,
+  visit,
+} from '../support/console.ts'
+import { freePort } from '../support/free-port.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { OPEN_ID_CLIENT, startOpenIdProvider, type TestOpenIdProvider } from '../support/open-id-provider.ts'
 import { type Operator, operatorOf } from '../support/operator.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type ConsoleFixture, readingSuite } from './console-reading.suite.ts'
+import { releaseSuite } from './console-release.suite.ts'
 
 const browser = await startBrowser()
 const test = 'skip' in browser ? jestTest.skip : jestTest
@@ -24,6 +34,8 @@ let c_id: string
 let h_id: string
 let ticketId: string
 let refundId: string
+let console_pages: TestConsole
+let provider: TestOpenIdProvider
 
 beforeAll(async () => {
   if ('skip' in browser) return
@@ -32,7 +44,19 @@ beforeAll(async () => {
     failures += 1
     return { status: failures < 3 ? 500 : 200 }
   })
-  system = await startOneProcess({ MULTIHUB_SCANNER: 'none' })
+  const url = `http://127.0.0.1:${await freePort()}`
+  provider = await startOpenIdProvider(`${url}/session/callback`)
+  system = await startOneProcess({
+    MULTIHUB_SCANNER: 'none',
+    MULTIHUB_BACKOFFICE_PORT: new URL(url).port,
+    MULTIHUB_BACKOFFICE_URL: url,
+    MULTIHUB_OIDC_ISSUER: provider.issuer,
+    MULTIHUB_OIDC_CLIENT_ID: OPEN_ID_CLIENT.id,
+    MULTIHUB_OIDC_CLIENT_SECRET: OPEN_ID_CLIENT.secret,
+    MULTIHUB_OIDC_SCOPES: 'openid profile groups',
+    MULTIHUB_OIDC_GROUPS: '/support=support',
+  })
+  console_pages = createTestConsole(browser, system.demo)
   alpha = merchantClient(system.demo)
   operator = operatorOf(system.demo())
   c_id = `order-${randomUUID().slice(0, 8)}`
@@ -60,79 +84,12 @@ afterAll(async () => {
   await browser.close()
   await system?.end()
   await receiver?.stop()
+  await provider?.[Symbol.asyncDispose]()
 })
 
-/** Opens a page of the console without a session. */
-async function openConsole(path: string): Promise<TestPage> {
-  if ('skip' in browser) throw new Error('there is no browser')
-  const opened = await browser.open({ baseURL: system.demo().backoffice_url })
-  await opened.page.goto(path)
-  return opened
-}
-
-/** Signs in, and waits for the page with this heading. */
-async function enter(page: Page, token: string, name: string): Promise<void> {
-  await page.getByLabel('Token').fill(token)
-  await page.keyboard.press('Enter')
-  await heading(page, name)
-}
-
-/** Opens the overview and signs in, by default as the demonstration, with every right. */
-async function signIn(token: string = system.demo().operator.token): Promise<TestPage> {
-  const opened = await openConsole('/overview')
-  await enter(opened.page, token, 'Overview')
-  return opened
-}
-
-const heading = (page: Page, name: string | RegExp): Promise<void> =>
-  page.getByRole('heading', { name, level: 1 }).waitFor()
-
-/** With MULTIHUB_PICTURES=1 the test renews the pictures of the pages of documentation. */
-async function picture(page: Page, name: string): Promise<void> {
-  if (process.env['MULTIHUB_PICTURES'] === '1')
-    await page.screenshot({ path: `docs/operators/console-${name}.png` })
-}
-
-const newToken = async (
-  rights: readonly string[],
-  merchantId = '',
-): Promise<{ principalId: string; token: string }> => {
-  const { principal, token } = await operator('multihub.backoffice.v1.PrincipalService/CreatePrincipal', {
-    name: `person with ${rights}`,
-    kind: 'PRINCIPAL_KIND_PERSON',
-    rights,
-    merchantId,
-    operationId: randomUUID(),
-  })
-  return { principalId: principal.principalId, token }
-}
-
-const axe_source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-interface AxeViolation {
-  readonly impact: string
-  readonly id: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
-/** The serious faults that axe finds on a page, each with the first element that has it; of contrast alone where wanted. */
-async function faultsOf(page: Page, only?: 'color-contrast'): Promise<readonly string[]> {
-  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe_source)
-  const rules = JSON.stringify({ resultTypes: ['violations'], ...(only && { runOnly: only }) })
-  const { violations } = (await page.evaluate(`axe.run(${rules})`)) as { violations: readonly AxeViolation[] }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
-}
-
-/** Goes to another page as a link does, without loading the console again, and waits until it shows its content. */
-async function visit(page: Page, path: string, name: string | RegExp): Promise<void> {
-  await page.evaluate(
-    `history.pushState({}, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate'))`,
-  )
-  await heading(page, name)
-  await page.getByText('Reading…').first().waitFor({ state: 'detached' })
-}
+const openConsole: TestConsole['openConsole'] = (...options) => console_pages.openConsole(...options)
+const signIn: TestConsole['signIn'] = (...options) => console_pages.signIn(...options)
+const newToken: TestConsole['newToken'] = (...options) => console_pages.newToken(...options)
 
 // O13.2
 test('signs in, finds a payment, reads its timeline and approves its refund by the keyboard alone', async () => {
@@ -183,6 +140,8 @@ const PAGES = [
   ['/balances?q=merchant:1001 env:test', 'Balances'],
   ['/merchants', 'Merchants'],
   ['/merchants/1001', /alpha/],
+  ['/requests?q=merchant:1001', 'Requests'],
+  ['/secrets', 'Secrets'],
   ['/providers', 'Provider accounts'],
   ['/people', 'People and programs'],
   ['/audit', 'Audit'],
@@ -330,7 +289,7 @@ test('a principal of a merchant begins with its payments, and no page of its own
   const { page, errors } = await openConsole('/')
   await enter(page, token, 'Payments')
   await page.getByText(c_id).waitFor()
-  for (const name of ['Refunds', 'Chargebacks', 'Tickets', 'Deliveries']) {
+  for (const name of ['Refunds', 'Chargebacks', 'Tickets', 'Deliveries', 'Requests', 'Secrets', 'Balances']) {
     await page.getByRole('navigation').getByText(name).click()
     await heading(page, name)
     await page.getByText('Reading…').first().waitFor({ state: 'detached' })
@@ -340,6 +299,19 @@ test('a principal of a merchant begins with its payments, and no page of its own
   expect(await page.getByRole('navigation').textContent()).not.toMatch(/Overview|Anomalies|Providers/)
   expect(errors).toEqual([])
 })
+
+const fixture = (): ConsoleFixture => ({
+  ...console_pages,
+  alpha,
+  operator,
+  provider,
+  url: system.demo().backoffice_url,
+  token: system.demo().operator.token,
+  c_id,
+  h_id,
+})
+readingSuite(test, fixture)
+releaseSuite(test, fixture)
 
 // It comes last: while there is a policy, other acts need a second person too.
 test('an act above a policy waits for a second person, and says so with its approval', async () => {

@@ -74,8 +74,8 @@ function OneCurrency({
   const text = (minor: bigint): string => amountText(minor, currency, { is_minor: false })
   const values = points.map(({ value }) => BigInt(value))
   const is_complete = points.length > DAYS
-  const highest = values.reduce((a, b) => (a > b ? a : b), available)
-  const lowest = values.reduce((a, b) => (a < b ? a : b), available)
+  const [lowest = 0n, ...others] = values.toSorted((a, b) => Number(a - b))
+  const highest = others.at(-1) ?? lowest
   return (
     <tr>
       <td className={available < 0n ? 'number bad' : 'number'}>

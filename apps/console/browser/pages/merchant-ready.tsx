@@ -27,19 +27,20 @@ export function ReadyForProduction({ merchant }: { readonly merchant: Merchant }
   return (
     <section>
       <h2>Ready for production: {missing === 0 ? 'nothing is missing' : `${missing} missing`}</h2>
-      <ul className="plain">
+      <ul className="plain checks">
         {checks.map(({ name, state, missing: what }) => (
           <li key={name}>
             <span className={TONES[state]}>
               <span aria-hidden="true">{SHAPES[state]}</span> {state === 'unknown' ? 'not known' : state}
-            </span>{' '}
-            {name}
-            {what !== '' && (
-              <small>
-                {' '}
-                <Text>{what}</Text>
-              </small>
-            )}
+            </span>
+            <span>
+              {name}{' '}
+              {what !== '' && (
+                <small>
+                  <Text>{what}</Text>
+                </small>
+              )}
+            </span>
           </li>
         ))}
       </ul>

@@ -3,6 +3,7 @@ import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb
 import { type Exchange, ExchangeSchema } from '#gen/multihub/gateway/v1/exchange_pb.ts'
 import { ListPage } from '../lists/list-page.tsx'
 import type { ListSpec } from '../lists/list-spec.ts'
+import { MerchantChoices } from './merchant-choices.tsx'
 
 const requests: ListSpec<Exchange> = {
   path: '/requests',
@@ -33,6 +34,8 @@ const requests: ListSpec<Exchange> = {
     refused: 'only_refused',
     created: 'created_from',
   },
+  needs: ['merchant'],
+  choices: <MerchantChoices path="/requests" />,
   empty: 'No program of a merchant has asked anything in the last 7 days.',
 }
 
