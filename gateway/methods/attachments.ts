@@ -158,7 +158,7 @@ export const attachmentPrepare = defineMethod({
     properties: {
       attachment: ATTACHMENT_VIEW.schema,
       upload: linkSchema({
-        method: { const: 'PUT' },
+        method: { type: 'string', const: 'PUT' },
         headers: { type: 'object', additionalProperties: { type: 'string' } },
       }),
     },

@@ -123,7 +123,7 @@ export const webhookResend = defineMethod({
       type: 'array',
       items: { type: 'string', description: 'The `X-Webhook-Id` of a queued delivery.' },
     },
-    status: { const: 'queued' },
+    status: { type: 'string', const: 'queued' },
   }),
   createHandler({ clientOf }) {
     const payments = clientOf(PaymentService)

@@ -33,7 +33,7 @@ const PROCESSING_TIME = { type: 'number', minimum: 0, description: 'In milliseco
 /** The envelope of a success (E2), around the component named `result`. */
 export function successSchema(result: string): JsonSchema {
   return record({
-    success: { const: true },
+    success: { type: 'boolean', const: true },
     result: componentRef(result),
     request_id: REQUEST_ID,
     processing_time: PROCESSING_TIME,
@@ -129,7 +129,7 @@ export function failureSchema(status: number, codes: readonly ErrorCode[]): Json
     context: info,
   })
   return record({
-    success: { const: false },
+    success: { type: 'boolean', const: false },
     result: { type: 'null' },
     error: conditions.length === 0 ? error : { ...error, allOf: conditions },
     request_id: REQUEST_ID,

@@ -51,7 +51,7 @@ function callbackSchema(result: JsonSchema): JsonSchema {
     data: record({
       next: { type: 'null' },
       result,
-      success: { const: true, description: 'Of the callback, not of the payment.' },
+      success: { type: 'boolean', const: true, description: 'Of the callback, not of the payment.' },
       request_id: { type: 'string', description: 'New for each callback body; identifies nothing else.' },
       processing_time: { type: 'number', minimum: 0, description: 'In milliseconds.' },
     }),

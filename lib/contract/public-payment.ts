@@ -214,7 +214,7 @@ function definePaymentView(name: string, receiver_fields: typeof RECEIVER_FIELDS
       ),
     }),
     destination: field(
-      { enum: ['in', 'out'], description: '`in` is a deposit, `out` a withdrawal.' },
+      { type: 'string', enum: ['in', 'out'], description: '`in` is a deposit, `out` a withdrawal.' },
       ({ direction }) => DIRECTIONS.fromProtoOrThrow(direction, 'direction'),
     ),
     operations: listField(OPERATION_VIEW, ({ operations }) => operations),
