@@ -16,7 +16,10 @@ export function isMinorAmount({ name }: DescField, currency: string): boolean {
   return IS_MINOR.test(name) && exponentOf(currency) !== undefined
 }
 
-/** Whether the values of a field are numbers, which are aligned to the right. */
-export function isAmountField({ name, message }: DescField): boolean {
-  return message?.typeName === 'multihub.common.v1.Money' || IS_MINOR.test(name)
+// The numbers of protobuf's descriptor for double and int32; int64 are ids or amounts.
+const NUMBERS: readonly (number | undefined)[] = [1, 5]
+
+/** Whether the values of a field are numbers or amounts, which are aligned to the right. */
+export function isNumberField({ name, message, scalar }: DescField): boolean {
+  return message?.typeName === 'multihub.common.v1.Money' || IS_MINOR.test(name) || NUMBERS.includes(scalar)
 }

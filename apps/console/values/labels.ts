@@ -17,6 +17,7 @@ const LABELS: Readonly<Record<string, string>> = {
   last_activity_time: 'last activity',
   rpc: 'call',
   attempts: 'tries',
+  duration_ms: 'took, ms',
   secret_create_time: 'secret since',
 }
 

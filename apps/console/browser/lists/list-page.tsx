@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { OverviewService } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import type { OpenItems } from '#gen/multihub/common/v1/open_items_pb.ts'
 import { type Address, shortId } from '../../values/addresses.ts'
-import { isAmountField } from '../../values/amount-fields.ts'
+import { isNumberField } from '../../values/amount-fields.ts'
 import { type FilterReading, readFilters } from '../../values/filter-tokens.ts'
 import { labelOf } from '../../values/labels.ts'
 import { countedBy, countText } from '../../values/open-items.ts'
@@ -31,7 +31,14 @@ const PAGE_SIZE = 50
 const NEWS_MS = 4_000
 
 /** A page with a list, its filters, and what is open. Filters and the open resource are in the address. */
-export function ListPage<T extends Message>({ spec }: { readonly spec: ListSpec<T> }): ReactNode {
+export function ListPage<T extends Message>({
+  spec,
+  children,
+}: {
+  readonly spec: ListSpec<T>
+  /** What can be done without a resource, such as to make one. */
+  readonly children?: ReactNode
+}): ReactNode {
   const { q = '', open }: { readonly q?: string; readonly open?: string } = useSearch({ strict: false })
   const navigate = useNavigate()
   // A time such as `2h` is counted from when the filters were written, so that the pages of a list fit together.
@@ -47,6 +54,7 @@ export function ListPage<T extends Message>({ spec }: { readonly spec: ListSpec<
     <MerchantZone merchant_id={String(reading.request['merchantId'] ?? '')}>
       <h1>{spec.title}</h1>
       <p className="quiet">{spec.question}</p>
+      {children}
       <FilterField key={q} text={q} filters={spec.filters} input={spec.list.input} onApply={apply} />
       {reading.problems.map((problem) => (
         <p key={problem} role="alert" className="note bad">
@@ -163,7 +171,7 @@ function Items<T extends Message>({
         <RowList
           label={spec.title}
           heads={columns.map(({ name }) => labelOf(name))}
-          numbers={columns.flatMap((field, column) => (isAmountField(field) ? [column] : []))}
+          numbers={columns.flatMap((field, column) => (isNumberField(field) ? [column] : []))}
           rows={shown.map((item) => rowOf(spec, item as T, { q, open, columns }))}
         />
       )}

@@ -51,9 +51,8 @@ const people: ListSpec<Principal> = {
 /** The list of principals. */
 export function PeoplePage(): ReactNode {
   return (
-    <>
+    <ListPage spec={people}>
       <ActBar acts={[createPrincipal]} item={undefined} />
-      <ListPage spec={people} />
-    </>
+    </ListPage>
   )
 }

@@ -52,10 +52,9 @@ const deliveries: ListSpec<Delivery> = {
 /** The list of callbacks. */
 export function DeliveriesPage(): ReactNode {
   return (
-    <>
+    <ListPage spec={deliveries}>
       <ActBar acts={[replayDeliveries]} item={undefined} is_main={false} />
-      <ListPage spec={deliveries} />
-    </>
+    </ListPage>
   )
 }
 

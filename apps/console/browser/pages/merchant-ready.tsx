@@ -15,7 +15,8 @@ import { useRights } from '../parts/principal.tsx'
 import { Text } from '../parts/text.tsx'
 
 /** As many as the page of the merchant reads, so that both share the answers. */
-const ITEMS_MAX = 200
+const ITEMS_MAX = 500
+const TESTS_MAX = 100
 const TEST_EVENT = 'webhook.test'
 const SHAPES = { done: '●', missing: '▲', unknown: '○' } as const
 const TONES = { done: 'good', missing: 'waiting', unknown: 'quiet' } as const
@@ -27,7 +28,7 @@ export function ReadyForProduction({ merchant }: { readonly merchant: Merchant }
   return (
     <section>
       <h2>Ready for production: {missing === 0 ? 'nothing is missing' : `${missing} missing`}</h2>
-      <ul className="plain checks">
+      <ul className="plain readiness">
         {checks.map(({ name, state, missing: what }) => (
           <li key={name}>
             <span className={TONES[state]}>
@@ -57,7 +58,8 @@ function useChecks(merchant: Merchant): readonly Check[] {
   const routes = useRpc(RouteService.method.listRoutes, of_merchant)
   const endpoints = useRpc(EndpointService.method.listEndpoints, of_merchant)
   const tests = useRpc(DeliveryService.method.listDeliveries, {
-    ...of_merchant,
+    merchantId,
+    pageSize: TESTS_MAX,
     environment,
     event: TEST_EVENT,
   })

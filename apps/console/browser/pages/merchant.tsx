@@ -19,6 +19,7 @@ import { createRoute, route_acts } from '../../forms/routes.ts'
 import { ActBar } from '../acts/act-bar.tsx'
 import { useRpc } from '../call/use-rpc.ts'
 import { ItemList, type ItemListSpec } from '../lists/item-list.tsx'
+import { MerchantZone } from '../parts/merchant-zone.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { PageLink, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
@@ -55,7 +56,7 @@ const routes: ItemListSpec<Route> = {
   acts: route_acts,
 }
 
-const LISTS = ['payments', 'refunds', 'chargebacks', 'tickets', 'deliveries']
+const LISTS = ['payments', 'refunds', 'chargebacks', 'tickets', 'deliveries', 'requests']
 
 /** A merchant with what it is set up with, and its balances. */
 export function MerchantPage(): ReactNode {
@@ -71,7 +72,7 @@ function Setup({ merchant }: { readonly merchant: Merchant }): ReactNode {
   const { merchantId } = merchant
   const request = { merchantId, pageSize: ITEMS_MAX }
   return (
-    <>
+    <MerchantZone merchant_id={merchantId}>
       <h1>
         <Text>{merchant.name}</Text>
       </h1>
@@ -104,7 +105,7 @@ function Setup({ merchant }: { readonly merchant: Merchant }): ReactNode {
           <ActBar acts={[createRoute]} item={merchant} is_main={false} />
         </ItemList>
       </div>
-    </>
+    </MerchantZone>
   )
 }
 

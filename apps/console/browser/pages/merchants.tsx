@@ -23,9 +23,8 @@ const merchants: ListSpec<Merchant> = {
 /** The list of merchants. */
 export function MerchantsPage(): ReactNode {
   return (
-    <>
+    <ListPage spec={merchants}>
       <ActBar acts={[createMerchant]} item={undefined} />
-      <ListPage spec={merchants} />
-    </>
+    </ListPage>
   )
 }
