@@ -159,4 +159,11 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
     replace: 'of search.signWithEach(subject).slice(0, 1)',
     tests: ['services/payments/use-cases/erase-person.test.ts'],
   },
+  {
+    name: 'an owner does not keep the id of an act',
+    file: 'lib/store/kept-acts.ts',
+    search: 'const acts = [...others, { id: audit_id, json }].slice(-ACTS_MAX)',
+    replace: 'const acts = others.slice(-ACTS_MAX)',
+    tests: ['lib/store/kept-acts.test.ts', 'services/backoffice/audit/audited-acts.test.ts'],
+  },
 ]

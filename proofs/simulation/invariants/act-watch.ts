@@ -11,6 +11,14 @@ interface StoredPolicy {
   readonly above_minor?: bigint
 }
 
+/** What a decision of the operator ends once: the field of its id, and whether it waits for the decision. */
+const DECIDED: Readonly<
+  Record<string, { readonly id: string; isOpen(document: Readonly<Record<string, unknown>>): boolean }>
+> = {
+  'support.refunds': { id: 'refund_id', isOpen: ({ status }) => status === 'pending' },
+  'payments.anomalies': { id: 'anomaly_id', isOpen: ({ resolution }) => resolution === undefined },
+}
+
 const SET_POLICY = 'multihub.backoffice.v1.ApprovalService/SetApprovalPolicy'
 
 /** What an approval may become. */
@@ -21,12 +29,13 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Judges each change that an act of the operator makes (O4, O5): its intent is stored before, and a second person has agreed before
- * what needs one, such as a policy that permits more. `acts` collects the ids of all acts that owners have
+ * what needs one, such as a policy that permits more. What it decides is decided once. `acts` collects the ids of all acts that owners have
  * kept, and `forgotten_acts` of those that a document no longer has.
  */
 export function createActWatch({ acts, forgotten_acts }: Pick<History, 'acts' | 'forgotten_acts'>) {
   const intents = new Set<string>()
   const approvals = new Map<string, StoredApproval>()
+  const decisions = createDecisionWatch(approvals)
 
   function* actProblems(name: string, ids: Iterable<string>): Iterable<string> {
     for (const audit_id of ids) {
@@ -84,12 +93,47 @@ export function createActWatch({ acts, forgotten_acts }: Pick<History, 'acts' | 
           if (entry.audit_id !== undefined) yield* actProblems(`the entry ${entry.id}`, [entry.audit_id])
           yield* adjustmentProblems(entry)
         }
+      yield* decisions.onChange(name, { before, after })
       yield* actProblems(
         name,
         ids.filter((id) => !known.includes(id)),
       )
     },
   }
+}
+
+/** A refund or anomaly is decided once, and by an approved call only under the act that approved it. */
+function createDecisionWatch(approvals: ReadonlyMap<string, StoredApproval>) {
+  const decided = new Set<string>()
+  return {
+    *onChange(name: string, { before, after }: Pick<Change, 'before' | 'after'>): Iterable<string> {
+      const kind = DECIDED[name]
+      if (kind === undefined || after === undefined) return
+      const id = String(after[kind.id])
+      // Such as after a restore.
+      if (before === undefined) decided.delete(id)
+      else if (kind.isOpen(before) && !kind.isOpen(after)) {
+        if (decided.has(id)) yield `${name} ${id} was decided twice`
+        decided.add(id)
+        const act_ids = (after['act_ids'] ?? []) as readonly string[]
+        for (const approval of approvals.values())
+          if (approval.audit_id !== undefined && act_ids.includes(approval.audit_id))
+            yield* approvedDecisionProblems(`${name} ${id}`, approval, id)
+      }
+    },
+  }
+}
+
+function* approvedDecisionProblems(
+  name: string,
+  { approval_id, status, shown_request }: StoredApproval,
+  id: string,
+): Iterable<string> {
+  const { refundId, anomalyId } = JSON.parse(shown_request)
+  if (refundId !== id && anomalyId !== id)
+    yield `${name} was decided under the approval ${approval_id} of another`
+  if (!['approved', 'executed'].includes(status))
+    yield `${name} was decided while its approval ${approval_id} was ${status}`
 }
 
 function* approvalProblems(before: StoredApproval | undefined, after: StoredApproval): Iterable<string> {

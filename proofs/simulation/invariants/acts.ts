@@ -29,6 +29,8 @@ export interface StoredApproval {
   readonly amount?: { readonly minor: bigint; readonly currency: string }
   readonly proposer_id: string
   readonly decider_id?: string
+  /** The act that approved it, under which the owner is called. */
+  readonly audit_id?: string
   readonly act_ids?: readonly string[]
   readonly error_code?: number
   /** JSON of what it asks for. */
