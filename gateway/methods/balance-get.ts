@@ -13,7 +13,7 @@ import { described, notApplicable, object, optional } from '../json/schema.ts'
 import { defineMethod } from './method.ts'
 import { METHOD } from './request-fields.ts'
 
-const COMPATIBILITY: JsonSchema = { const: true, description: 'Kept for compatibility.' }
+const COMPATIBILITY: JsonSchema = { type: 'boolean', const: true, description: 'Kept for compatibility.' }
 
 const AMOUNT = record({
   value: {

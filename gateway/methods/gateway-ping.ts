@@ -16,6 +16,6 @@ export const gatewayPing = defineMethod({
     operation_id: notApplicable(),
     params: object({}),
   }),
-  result: record({ message: { const: 'pong' } }),
+  result: record({ message: { type: 'string', const: 'pong' } }),
   createHandler: () => () => ({ message: 'pong' }),
 })
