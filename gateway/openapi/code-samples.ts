@@ -69,7 +69,10 @@ const v2Signature = (path: string): readonly string[] => [
 ]
 
 function typescript({ name, envelope, title }: ClientCall): string {
-  const literal = JSON.stringify(envelope, undefined, 2).replaceAll(/^( *)"(\w+)":/gm, '$1$2:')
+  const literal = JSON.stringify(envelope, undefined, 2)
+    .replaceAll(/^( *)"(\w+)":/gm, '$1$2:')
+    // Amounts of payments are bigints in this client.
+    .replace(/^( *value: \d+)/m, '$1n')
   const call = callOf(name, literal, lowerFirst(title), ['createPayment', 'resendWebhook'], envelope)
   return `const result = await client.${call}`
 }
@@ -101,12 +104,12 @@ function go({ name, envelope, title }: ClientCall): string {
   const { payment_id, operation_id } = envelope
   if (name === RESEND_METHOD)
     return `result, err := client.ResendWebhook(ctx, "${payment_id}", "${operation_id}")`
-  const call = CREATES.includes(name) ? `CreatePayment(ctx, "${name}", ` : `${title}(ctx, `
+  const call = CREATES.includes(name) ? 'CreatePayment' : title
   return [
     `var request multihub.${title}Request`,
     `err := json.Unmarshal([]byte(\`${JSON.stringify(envelope, undefined, 2)}\`), &request)`,
     '// Handle err.',
-    `result, err := client.${call}request)`,
+    `result, err := client.${call}(ctx, request)`,
   ].join('\n')
 }
 

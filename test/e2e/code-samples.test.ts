@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { ROOT } from '../../scripts/sources/sources.ts'
 import { testWith } from '../support/needs.ts'
 import { OPENAPI_DOCUMENT, OPENAPI_DOCUMENT_V2 } from '../support/openapi.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 
 const run = promisify(execFile)
+const TYPES = join(ROOT, 'node_modules', '@types')
 
 interface CodeSample {
   readonly label: string
@@ -49,15 +51,41 @@ async function check(
   await run(program, [...words, file])
 }
 
-test('the samples in TypeScript are programs', async () => {
-  const blocks = samplesOf('TypeScript').map((sample) => `{\n${sample}\n}`)
+test('the samples in TypeScript compile with the client', async () => {
+  const blocks = samplesOf('TypeScript').map((sample) => `{\n${sample}\nvoid result\n}`)
   expect(blocks).toHaveLength(60)
-  await check('samples.mjs', blocks.join('\n'), process.execPath, '--check')
+  const source = join(ROOT, 'clients', 'typescript', 'src', 'index.ts')
+  const head = `import type { Client } from '${source}'\ndeclare const client: Client\n`
+  const flags = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--allowImportingTsExtensions']
+  const target = [
+    '--target',
+    'es2022',
+    '--lib',
+    'es2022,esnext.disposable',
+    '--module',
+    'nodenext',
+    '--types',
+    'node',
+    '--typeRoots',
+    TYPES,
+  ]
+  const words = [...flags, ...target]
+  await check('samples.mts', head + blocks.join('\n'), join(ROOT, 'node_modules', '.bin', 'tsc'), ...words)
 })
 
-testWith('python3')('the samples in Python are programs', () =>
-  check('samples.py', samplesOf('Python').join('\n'), 'python3', '-m', 'py_compile'),
-)
+testWith('python3')('the samples in Python call functions of the client', async () => {
+  const samples = samplesOf('Python')
+  const names = samples.map((sample) => /client\.(\w+)\(/.exec(sample)?.[1])
+  const head = `from multihub_client import Client\nfor name in ${JSON.stringify(names)}: getattr(Client, name)\n`
+  const unused = `def never(client):\n${samples.join('\n').replaceAll(/^/gm, '    ')}\n`
+  await writeFile(join(folder, 'samples.py'), head + unused)
+  const env = {
+    ...process.env,
+    PYTHONPATH: join(ROOT, 'clients', 'python', 'src'),
+    PYTHONDONTWRITEBYTECODE: '1',
+  }
+  await run('python3', [join(folder, 'samples.py')], { env })
+})
 
 testWith('php')('the samples in PHP are programs', () =>
   check('samples.php', `<?php\n${samplesOf('PHP').join('\n')}`, 'php', '-l'),
