@@ -15,12 +15,13 @@ test('the generated files of the clients are current: npm run generate renews th
 test('no generated file is left from an earlier generation', async () => {
   const entries = await readdir(join(ROOT, 'clients'), { recursive: true })
   const generated = entries.filter(
-    (path) => /(^|\/)gen\/[^/]+\.\w+$/.test(path) && !/__pycache__|^python\/\.|(^|\/)dist\//.test(path),
+    (path) =>
+      /(^|\/)gen\/[^/]+\.\w+$|_gen\.go$/.test(path) && !/__pycache__|^python\/\.|(^|\/)dist\//.test(path),
   )
   expect(generated.map((path) => `clients/${path}`).sort()).toEqual(
     files
       .map(({ path }) => path)
-      .filter((path) => path.includes('/gen/'))
+      .filter((path) => /\/gen\/|_gen\.go$/.test(path))
       .sort(),
   )
 })

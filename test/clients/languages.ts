@@ -68,8 +68,31 @@ const python: Language = {
     }),
 }
 
+const GO = { GOTOOLCHAIN: 'local', GOFLAGS: '-mod=mod', GOPROXY: 'off' }
+const GO_MODULE = 'example.com/multihub/client'
+
+const go: Language = {
+  name: 'Go',
+  programs: ['go'],
+  middleware: ['net/http'],
+  build(folder) {
+    execFileSync('go', ['build', '-o', join(folder, 'runner'), './internal/runner'], {
+      cwd: join(CLIENTS, 'go'),
+      env: { ...process.env, ...GO },
+    })
+  },
+  page: 'clients/go/README.md',
+  program(folder, text) {
+    const requirement = `require ${GO_MODULE} v0.0.0\n\nreplace ${GO_MODULE} => ${join(CLIENTS, 'go')}`
+    writeFileSync(join(folder, 'go.mod'), `module example.com/shop\n\ngo 1.23\n\n${requirement}\n`)
+    writeFileSync(join(folder, 'main.go'), text)
+    return { command: ['go', 'run', '.'], folder, variables: GO }
+  },
+  start: (folder) => startRunner([join(folder, 'runner')], { folder: ROOT }),
+}
+
 /** The client of each language. */
-export const LANGUAGES: readonly Language[] = [typescript('esm'), python]
+export const LANGUAGES: readonly Language[] = [typescript('esm'), python, go]
 
 /** The same client in another form of its package. */
 export const OTHER_FORMS: readonly Language[] = [typescript('cjs')]

@@ -1,0 +1,89 @@
+package multihub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	// CallbackMaxBytes is the size of the largest callback.
+	CallbackMaxBytes = 256 << 10
+	callbackMaxAge   = 5 * time.Minute
+)
+
+var timestampForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$`)
+
+// VerifyCallback verifies a callback over the exact bytes that arrived, and returns what it says. The secrets are those of the
+// endpoint or of the webhook_url; two while one is rotated. Nothing is parsed before its signature is verified, in constant
+// time. It returns a *CallbackError for everything that is not such a callback.
+func VerifyCallback(header http.Header, body []byte, secrets []string, now time.Time) (*Callback, error) {
+	if len(secrets) == 0 {
+		return nil, errors.New("a secret of the callbacks is missing")
+	}
+	for _, secret := range secrets {
+		if secret == "" {
+			return nil, errors.New("a secret of the callbacks is missing")
+		}
+	}
+	if len(body) > CallbackMaxBytes {
+		return nil, &CallbackError{"too_large", "the body is larger than any callback"}
+	}
+	var values [4]string
+	for index, name := range [4]string{"Timestamp", "Nonce", "Id", "Signature-V3"} {
+		values[index] = header.Get("X-Webhook-" + name)
+		if values[index] == "" {
+			return nil, &CallbackError{"missing_header", "x-webhook-" + strings.ToLower(name) + " is missing"}
+		}
+	}
+	isAuthentic := false
+	for _, secret := range secrets {
+		expected := hmac512(secret, values[0], ".", values[1], ".", values[2], ".", string(body))
+		isAuthentic = equal(expected, values[3]) || isAuthentic
+	}
+	if !isAuthentic {
+		return nil, &CallbackError{"signature", "the signature is wrong"}
+	}
+	sent, err := time.Parse(time.RFC3339Nano, values[0])
+	if err != nil || !timestampForm.MatchString(values[0]) || now.Sub(sent).Abs() > callbackMaxAge {
+		return nil, &CallbackError{"timestamp", "the callback is not of the last five minutes"}
+	}
+	var callback Callback
+	if err := json.Unmarshal(body, &callback); err != nil {
+		return nil, &CallbackError{"malformed", "the body is not a callback"}
+	}
+	return &callback, nil
+}
+
+// CallbackHandler receives callbacks and hands the verified ones over. When handle returns an error the answer is 500, and
+// Multihub sends the callback again.
+func CallbackHandler(secrets []string, handle func(context.Context, *Callback) error) http.Handler {
+	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		writer.WriteHeader(statusOf(request, secrets, handle))
+	})
+}
+
+func statusOf(request *http.Request, secrets []string, handle func(context.Context, *Callback) error) int {
+	body, err := io.ReadAll(io.LimitReader(request.Body, CallbackMaxBytes+1))
+	if err != nil {
+		return http.StatusBadRequest
+	}
+	callback, err := VerifyCallback(request.Header, body, secrets, time.Now())
+	var refused *CallbackError
+	switch {
+	case errors.As(err, &refused) && refused.Reason == "too_large":
+		return http.StatusRequestEntityTooLarge
+	case errors.As(err, &refused) && refused.Reason == "malformed":
+		return http.StatusBadRequest
+	case refused != nil:
+		return http.StatusUnauthorized
+	case err != nil || handle(request.Context(), callback) != nil:
+		return http.StatusInternalServerError
+	}
+	return http.StatusNoContent
+}

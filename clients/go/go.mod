@@ -1,0 +1,3 @@
+module example.com/multihub/client
+
+go 1.23

@@ -1,0 +1,66 @@
+package multihub
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// isUnanswered says whether an error leaves open if the server has acted on the request.
+func (s Settings) isUnanswered(err error) bool {
+	var transport *TransportError
+	if errors.As(err, &transport) {
+		return true
+	}
+	// Something on the way sent the request twice, and the answer is about the second one: its nonce was used by the first.
+	var refusal *RefusalError
+	return errors.As(err, &refusal) && refusal.Code == 3000 && s.Version == "v2"
+}
+
+// waitAfter returns how long to wait before the request is sent again; false if it must not be, or no try or no time is left.
+func (s Settings) waitAfter(err error, tries int, began time.Time) (time.Duration, bool) {
+	canRepeat := s.isUnanswered(err)
+	var wanted time.Duration
+	var refusal *RefusalError
+	if errors.As(err, &refusal) {
+		canRepeat = canRepeat || refusal.Retry == "same_request" || refusal.Retry == "check_status"
+		wanted = refusal.RetryAfter()
+	}
+	if !canRepeat || tries >= s.TriesMax || wanted > s.WaitMax {
+		return 0, false
+	}
+	backoff := min(s.Wait<<min(tries-1, 30), s.WaitMax)
+	// Clients that failed together must not come back together.
+	wait := max(wanted, time.Duration(float64(backoff)*(0.5+rand.Float64()/2)))
+	return wait, time.Since(began)+wait <= s.Deadline
+}
+
+// repeatedly repeats a request that is harmless to repeat until it has an answer that counts.
+func repeatedly[T any](ctx context.Context, s Settings, began time.Time, send func() (T, error)) (T, error) {
+	for tries := 1; ; tries++ {
+		result, err := send()
+		if err == nil {
+			return result, nil
+		}
+		wait, again := s.waitAfter(err, tries, began)
+		if !again {
+			return result, err
+		}
+		if err := pause(ctx, wait); err != nil {
+			return result, err
+		}
+	}
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
