@@ -11,8 +11,6 @@ export interface Outcome {
   readonly sentences?: readonly string[]
   /** Where the result is shown. */
   readonly address?: Address | undefined
-  /** An answer whose fields are shown. */
-  readonly answer?: { readonly desc: DescMessage; readonly message: MessageShape<DescMessage> }
 }
 
 /** What a dry run found: what the act would do, and what a person must write to have it done. */

@@ -73,7 +73,11 @@ export const createCredential = act({
   effects: () => ['The merchant can send requests with it. Its secret is shown once, after this.'],
   fields: (merchant: Merchant) => [
     environmentField(merchant),
-    { name: 'api_version', help: 'v1 signs the body with SHA-512; v2 signs a canonical payload with HMAC.' },
+    {
+      name: 'api_version',
+      label: 'API version',
+      help: 'v1 signs the body with SHA-512; v2 signs a canonical payload with HMAC.',
+    },
     ...permissions(merchant.merchantId),
   ],
   request: ({ merchantId }) => ({ merchantId }),

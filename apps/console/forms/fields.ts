@@ -31,6 +31,8 @@ export interface ShownField extends FormField {
   readonly kind: FieldKind
   readonly initial: string
   readonly choices: readonly string[]
+  /** Whether the choices are words of an enum, which have spaces for a person. */
+  readonly is_enum: boolean
 }
 
 /** Completes a field by what the descriptor of the request says, and with the value that the resource has. */
@@ -46,7 +48,7 @@ export function shownField(field: FormField, input: DescMessage, item: unknown):
   const choices = kind === 'checks' ? [...known, ...chosen.filter((word) => !known.includes(word))] : known
   const initial = kind === 'checks' ? choices.filter((word) => chosen.includes(word)).join('\n') : text
   const label = field.label ?? capital(labelOf(field.name.split('.').at(-1) ?? ''))
-  return { ...field, label, kind, choices, initial }
+  return { ...field, label, kind, choices, initial, is_enum: desc?.enum != null }
 }
 
 /** What a form says: a request, and sentences about the fields that cannot be read, by their names. */

@@ -89,7 +89,7 @@ export const merchant_acts: readonly Act<Merchant>[] = [
     'Reads, running payments and callbacks go on.',
   ]),
   setStatus(
-    'Close',
+    'Close merchant',
     MerchantStatus.CLOSED,
     [
       'Every request of it is refused with 3004, reads included.',

@@ -2,9 +2,11 @@ import type { Merchant } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { Direction, type Route } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { AccountStateSchema, CircuitStateSchema } from '#gen/multihub/payments/v1/provider_account_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
-import { AppliedRouteSchema } from '#gen/multihub/payments/v1/route_explanation_pb.ts'
+import type { RouteAccount } from '#gen/multihub/payments/v1/route_explanation_pb.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
+import { wordOf } from '../values/filter-tokens.ts'
 import { type Act, act, moneyWords } from './act.ts'
 import type { Call } from './call.ts'
 import { environmentField } from './environments.ts'
@@ -79,7 +81,12 @@ export const createRoute = act({
     accounts,
     purpose,
     ...minima,
-    { name: 'h_id_format', is_rare: true, help: 'The form of the public ids of its payments.' },
+    {
+      name: 'h_id_format',
+      label: 'Form of h_ids',
+      is_rare: true,
+      help: 'The form of the public ids of its payments.',
+    },
     ...payout_limits,
   ],
   request: ({ merchantId }) => ({ merchantId }),
@@ -98,6 +105,12 @@ function setEnabled(name: string, enabled: boolean, effect: string): Act<Route> 
   })
 }
 
+function accountWords({ accountId, account }: RouteAccount, index: number): string {
+  if (account === undefined) return `Account ${index + 1}, ${accountId}: not configured.`
+  const state = wordOf(AccountStateSchema, account.state)
+  return `Account ${index + 1}, ${accountId}: ${state}, circuit breaker ${wordOf(CircuitStateSchema, account.circuitState)}.`
+}
+
 /** What can be done with a route. */
 export const route_acts: readonly Act<Route>[] = [
   act({
@@ -113,8 +126,8 @@ export const route_acts: readonly Act<Route>[] = [
         accepted ? 'It would be accepted. The provider may still refuse it.' : 'It would be refused.',
         ...refusals.map(({ code, message }) => `${code}: ${message}.`),
         ...(funds ? [`Available: ${moneyWords({ minor: funds.available, currency })}.`] : []),
+        ...(route?.accounts ?? []).map(accountWords),
       ],
-      ...(route && { answer: { desc: AppliedRouteSchema, message: route } }),
     }),
   }),
   act({

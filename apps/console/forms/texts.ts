@@ -2,7 +2,7 @@ import { create, type DescField, type Message, ScalarType } from '@bufbuild/prot
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
 import { formatDecimal, parseDecimal } from '#lib/contract/decimal-amount.ts'
-import { numberOf, wordsOfEnum } from '../values/filter-tokens.ts'
+import { numberOf, wordOf } from '../values/filter-tokens.ts'
 
 /** How a field is written. What it is in the request follows from the descriptor. */
 export type FieldKind =
@@ -51,9 +51,7 @@ export function textOf(
 }
 
 function itemText(value: unknown, field: DescField | undefined): string {
-  const desc = field?.enum
-  if (desc == null) return String(value)
-  return wordsOfEnum(desc).find((word) => numberOf(desc, word) === value) ?? ''
+  return field?.enum == null ? String(value) : wordOf(field.enum, value)
 }
 
 function durationWords(seconds: number): string {

@@ -102,6 +102,11 @@ export function wordsOfEnum({ values, sharedPrefix = '' }: DescEnum): readonly s
     .map(({ name }) => name.slice(sharedPrefix.length).toLowerCase())
 }
 
+/** The word of a number of an enum; empty for a number that it does not have. */
+export function wordOf(desc: DescEnum, number: unknown): string {
+  return wordsOfEnum(desc).find((word) => numberOf(desc, word) === number) ?? ''
+}
+
 /** The number of a word of an enum; `undefined` for a word that it does not have. */
 export function numberOf(desc: DescEnum, word: string): number | undefined {
   const { values, sharedPrefix = '' } = desc

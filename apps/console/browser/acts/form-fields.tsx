@@ -13,6 +13,7 @@ export const REASON: ShownField = {
   kind: 'lines',
   choices: [],
   initial: '',
+  is_enum: false,
 }
 
 /** The fields of a form. What most people leave alone is folded. */
@@ -82,7 +83,7 @@ function Field({ field, problem }: FieldProps): ReactNode {
               defaultChecked={field.initial.split('\n').includes(choice)}
               aria-invalid={attributes['aria-invalid']}
             />
-            <Text>{choice.replaceAll('_', ' ')}</Text>
+            <Text>{field.is_enum ? choice.replaceAll('_', ' ') : choice}</Text>
           </label>
         ))}
         {notes}
@@ -123,7 +124,7 @@ function Control({ field, attributes }: ControlProps): ReactNode {
           )}
           {choices.map((choice) => (
             <option key={choice} value={choice}>
-              {choice.replaceAll('_', ' ')}
+              {field.is_enum ? choice.replaceAll('_', ' ') : choice}
             </option>
           ))}
         </select>

@@ -2,7 +2,6 @@ import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { Outcome } from '../../forms/act.ts'
 import { Lines } from '../parts/text.tsx'
-import { Facts } from '../parts/values.tsx'
 
 /** What an act does or did, one sentence after the other. */
 export function Sentences({ children }: { readonly children: readonly string[] }): ReactNode {
@@ -18,11 +17,10 @@ export function Sentences({ children }: { readonly children: readonly string[] }
 }
 
 /** The answer to a question that changes nothing. */
-export function Answer({ outcome: { sentences = [], answer } }: { readonly outcome: Outcome }): ReactNode {
+export function Answer({ outcome: { sentences = [] } }: { readonly outcome: Outcome }): ReactNode {
   return (
     <div role="status" className="note">
       <Sentences>{sentences}</Sentences>
-      {answer && <Facts desc={answer.desc} message={answer.message} />}
     </div>
   )
 }

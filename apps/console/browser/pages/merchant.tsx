@@ -125,6 +125,7 @@ function Balances({
         Balances, {name} <PageLink to={{ path: '/balances', search: filters }}>entries</PageLink>
       </h2>
       {error !== null && <ProblemNote error={error} />}
+      {data?.balances.length === 0 && <p className="quiet">None.</p>}
       {data?.balances.map((balance) => (
         <details key={balance.currency} open={data.balances.length < 3}>
           <summary>{balance.currency}</summary>

@@ -5,13 +5,14 @@ import { Id, PageLink, Text } from './text.tsx'
 
 /** What failed: its code, what to do next, and the request that the logs know. */
 export function ProblemNote({ error }: { readonly error: unknown }): ReactNode {
-  const { code, message, next_step, request_id, approval_id } = problemOf(error)
+  const { code, message, next_step, request_id, approval_id, field, wanted } = problemOf(error)
   const approval = addressOf('approval', approval_id)
   return (
     <div role="alert" className={approval_id === '' ? 'note bad' : 'note waiting'}>
       <strong>
         <Text>{message}</Text>
       </strong>{' '}
+      {field !== '' && <Text>{wanted === '' ? `${field}.` : `${field}: ${wanted}.`}</Text>}{' '}
       {approval && <PageLink to={approval}>Show the approval.</PageLink>} {next_step}{' '}
       <small>
         code {code}
