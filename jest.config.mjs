@@ -6,11 +6,11 @@ process.env.MULTIHUB_LOG_LEVEL ??= 'silent'
 /** What the tests of every project share. */
 export const SHARED = {
   rootDir: import.meta.dirname,
-  testEnvironment: 'node',
-  extensionsToTreatAsEsm: ['.ts'],
+  // Test files of one process share the modules of the product.
+  runtime: '<rootDir>/test/runner/runtime.mjs',
+  testEnvironment: '<rootDir>/test/runner/environment.mjs',
   testPathIgnorePatterns: ['/node_modules/'],
   modulePathIgnorePatterns: ['<rootDir>/.local/', '<rootDir>/.servers/'],
-  transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.mjs' },
 }
 
 /** What all of Jest's projects share: a limit for a test that hangs, far above what a slow machine needs. */
@@ -19,12 +19,6 @@ export const GLOBAL = {
   testTimeout: 120_000,
   // Jest keeps the modules of finished files; a collection of garbage in a process that ran a hundred files takes seconds.
   workerIdleMemoryLimit: '500MB',
-}
-
-/** Test files of one process share the modules of the product. */
-const IN_PROCESS = {
-  runtime: '<rootDir>/test/runner/runtime.mjs',
-  testEnvironment: '<rootDir>/test/runner/environment.mjs',
 }
 
 const files = [...testFiles()]
@@ -41,7 +35,7 @@ export default {
   ...GLOBAL,
   testSequencer: './test/support/slow-tests-first.mjs',
   projects: [
-    projectOf('unit', { ...IN_PROCESS, setupFilesAfterEnv: ['<rootDir>/test/support/unit-guard.mjs'] }),
+    projectOf('unit', { setupFilesAfterEnv: ['<rootDir>/test/support/unit-guard.mjs'] }),
     projectOf('system'),
     projectOf('servers'),
   ],

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { testFiles, testsOf } from './projects.ts'
 
@@ -30,16 +29,4 @@ test('a change of a page, a vector or a manifest can break the tests that name i
   expect(testsOf(['deploy/components/scanner/clamd.conf'])).toContain(
     'test/integration/attachments-clamd.test.ts',
   )
-})
-
-test('a unit test that reads the metrics of its process has modules of its own', () => {
-  const readers = [...testFiles()].filter(([path, project]) => {
-    const text = readFileSync(path, 'utf8')
-    return project === 'unit' && /telemetry\/metrics\.ts'|from '\.\/metrics\.ts'/.test(text)
-  })
-  const sharing = readers.filter(
-    ([path]) => !readFileSync(path, 'utf8').startsWith('/** @jest-environment node */'),
-  )
-  expect(readers).not.toEqual([])
-  expect(sharing.map(([path]) => path)).toEqual([])
 })

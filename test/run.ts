@@ -117,12 +117,7 @@ async function tests(filter: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'multihub-test-'))
   try {
     const path = join(folder, 'report.json')
-    const jest = [
-      '--experimental-vm-modules',
-      'node_modules/jest/bin/jest.js',
-      '--json',
-      `--outputFile=${path}`,
-    ]
+    const jest = ['node_modules/jest/bin/jest.js', '--json', `--outputFile=${path}`]
     const ended_well = await command(process.execPath, [...jest, `--maxWorkers=${WORKERS}`, ...filter])
     const report: JestReport = JSON.parse(await readFile(path, 'utf8'))
     counts.passed += report.numPassedTests

@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { clock } from '#lib/base/time.ts'

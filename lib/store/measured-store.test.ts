@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { expect, test } from '@jest/globals'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { openTestStore } from '../../test/support/store.ts'

@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { describe, expect, test } from '@jest/globals'
 import { withRequest } from '#lib/base/context.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'

@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { expect, test } from '@jest/globals'
 import { counter, describeMetrics, gauge, histogram, level, measureProcess, metricsText } from './metrics.ts'
 

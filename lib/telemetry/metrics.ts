@@ -61,6 +61,7 @@ const registry = new Registry()
 
 /** The distributions of each histogram, by its name, then by their labels. */
 const distributions_of = new Map<string, Map<string, Distribution>>()
+const levels = new Set<Level>()
 
 /**
  * The counter of this process with that name, created at the first call. Several roles in one process share it, because
@@ -132,6 +133,7 @@ export function level<const Name extends string = never>(
       const key = keyOfLabels(labelNames, labels)
       const found = series.get(key) ?? { labels, current: { value: 0 } }
       series.set(key, found)
+      levels.add(found.current)
       return found.current
     },
   }
@@ -213,6 +215,13 @@ export function measureProcess(): void {
   if (collecting) return
   collecting = true
   collectDefaultMetrics({ register: registry })
+}
+
+/** Gives each metric the value that it has in a new process, for tests only: test files of one process share the metrics. */
+export function resetMetrics(): void {
+  registry.resetMetrics()
+  for (const distributions of distributions_of.values()) distributions.clear()
+  for (const one of levels) one.value = 0
 }
 
 /** All metrics of this process in the text format of Prometheus. Serve it as `METRICS_TYPE`. */

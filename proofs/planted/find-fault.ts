@@ -100,7 +100,7 @@ async function runTests(
   stopping: AbortSignal,
 ): Promise<boolean> {
   const jest = join(folder, 'node_modules/jest/bin/jest.js')
-  const parameters = ['--experimental-vm-modules', jest, '--bail', '--silent', ...tests]
+  const parameters = [jest, '--bail', '--silent', ...tests]
   const { code, output } = await runNode(folder, parameters, stopping)
   if (code === 0) return false
   if (!FAILED_TESTS.test(output)) throw new Error(`"${name}" does not run: ${output.slice(-1_000)}`)

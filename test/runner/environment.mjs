@@ -3,6 +3,7 @@ import { ModuleMocker } from 'jest-mock'
 import { useProcessStates } from '#lib/base/process-state.ts'
 import { machineClock, useClock } from '#lib/base/time.ts'
 import { useNetwork } from '#lib/http/network.ts'
+import { resetMetrics } from '#lib/telemetry/metrics.ts'
 
 /**
  * Jest's environment of a test file: the process itself, with a clock and with states of the product for this file. At the
@@ -26,6 +27,10 @@ export default class ProcessEnvironment {
   }
 
   async setup() {
+    // Jest keeps 100 frames per error and maps each to its source. Node.js loads our sources as they are, and errors are made
+    // by the thousand.
+    Object.assign(Error, { stackTraceLimit: 10, prepareStackTrace: undefined })
+    resetMetrics()
     const states = new Map()
     this.#restore = [useClock(clockOf(this.#timers)), useProcessStates(() => states)]
   }

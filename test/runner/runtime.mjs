@@ -1,7 +1,6 @@
 import { createRequire, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import JestRuntime from 'jest-runtime'
 import { setGlobals } from './globals.mjs'
 
 const require = createRequire(import.meta.url)
@@ -28,10 +27,10 @@ registerHooks({
  * Jest's loader of modules, by Node.js itself: a process loads a module once for all of its test files, as the product
  * does. Jest's own loader gives each file a copy of every module, which takes more time than most tests.
  */
-class ProcessRuntime {
+export default class ProcessRuntime {
   #environment
 
-  constructor(environment) {
+  constructor(_config, environment) {
     this.#environment = environment
     files += 1
   }
@@ -84,13 +83,4 @@ class ProcessRuntime {
   }
 
   teardown() {}
-}
-
-/** Jest's `runtime`, made for each test file: this one in the process itself, and Jest's own in another environment. */
-export default class Runtime {
-  constructor(config, environment, ...more) {
-    const is_in_process = environment.getVmContext() === null
-    // biome-ignore lint/correctness/noConstructorReturn: Jest makes a `Runtime`, and the environment says which one.
-    return is_in_process ? new ProcessRuntime(environment) : new JestRuntime(config, environment, ...more)
-  }
 }

@@ -60,10 +60,10 @@ test('a test that fails in any way is counted as failed, and others as what they
   })
 })
 
-test('a file meets no timer, clock, variable or mock of the file before it in the same process', async () => {
+test('a file meets no timer, clock, variable, mock or metric of the file before it in the same process', async () => {
   const report = await runCases(['first.cases.ts', 'second.cases.ts'])
   expect(outcomesOf(report)).toEqual({
-    'leaves a timer, a clock, a variable and a mock behind': 'passed',
+    'leaves a timer, a clock, a variable, a mock and metrics behind': 'passed',
     'meets nothing that the first file has left behind': 'passed',
   })
   expect([report.success, report.numRuntimeErrorTestSuites]).toEqual([true, 0])

@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { create, toBinary } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { ReceiptSchema } from '#gen/multihub/events/v1/event_pb.ts'

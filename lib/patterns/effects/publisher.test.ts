@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { create } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { ReceiveEventResponseSchema } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'

@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { TimestampSchema, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'

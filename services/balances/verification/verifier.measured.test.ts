@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { expect, test } from '@jest/globals'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'

@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import type { AttemptOutcome } from '../delivery/make-attempt.ts'

@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { createLog } from '#lib/telemetry/log.ts'

@@ -1,4 +1,3 @@
-/** @jest-environment node */
 import { expect, test } from '@jest/globals'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
