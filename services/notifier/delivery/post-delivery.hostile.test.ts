@@ -17,6 +17,9 @@ const HUNDRED_MB = 100 * 1024 * 1024
 /** A thousand times as large when it is decompressed. */
 const BOMB = gzipSync(Buffer.alloc(16 * 1024 * 1024))
 
+/** Fields of 64 bytes: the client makes an error of each field behind its limit, so short ones would be what the test measures. */
+const HEADERS = `x: ${'y'.repeat(59)}\r\n`.repeat(1_000)
+
 /** Writes `piece` again and again, a little at a time, without an end. */
 function drip(socket: Socket, first: string, piece: string): void {
   socket.write(first)
@@ -56,7 +59,7 @@ const RECEIVERS: Readonly<Record<string, Behaviour>> = {
     result: { failure: 'too_large' },
   },
   'endless-headers': {
-    speak: (socket) => pour(socket, 'x: y\r\n'.repeat(1_000), OK),
+    speak: (socket) => pour(socket, HEADERS, OK),
     result: { failure: 'too_large' },
   },
   'endless-empty-lines': {
@@ -115,7 +118,7 @@ const RECEIVERS: Readonly<Record<string, Behaviour>> = {
     result: DELIVERED,
   },
   'endless-trailers': {
-    speak: (socket) => pour(socket, 'x: y\r\n'.repeat(1_000), `${CHUNKED}0\r\n`),
+    speak: (socket) => pour(socket, HEADERS, `${CHUNKED}0\r\n`),
     result: DELIVERED,
   },
   'drips-body': { speak: (socket) => drip(socket, CHUNKED, '1\r\na\r\n'), result: DELIVERED, hangs: true },
