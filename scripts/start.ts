@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import type { Variables } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { ROLES } from '#lib/role/role.ts'
+import type { Lifecycle } from '../app/lifecycle.ts'
 import { startRoles } from '../app/roles.ts'
 import { type ReadyUrls, runProcess } from '../app/run.ts'
 import { demonstrationToken, writeDemo } from './demo.ts'
@@ -9,8 +11,8 @@ import { localVariables, readDemo } from './local.ts'
 import { startReference } from './reference/reference-server.ts'
 
 /** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
-runProcess(async (lifecycle) => {
-  const { variables, home } = await localVariables(process.env)
+export async function startLocal(given: Variables, lifecycle: Lifecycle): Promise<ReadyUrls> {
+  const { variables, home } = await localVariables(given)
   await refuseWhenRunning(home)
   const { urls: role_urls, operator } = await startRoles(ROLES, variables, lifecycle, {
     schema: 'create',
@@ -27,7 +29,7 @@ runProcess(async (lifecycle) => {
   if (demo === undefined)
     process.stderr.write(welcome(home, urls) + (variables['MULTIHUB_SCANNER'] ? '' : WITHOUT_SCANNER))
   return urls
-})
+}
 
 const ANSWER_TIMEOUT_MS = 1_000
 
@@ -73,3 +75,5 @@ README.md continues with a first payment. Every method, with a panel to try it: 
 
 `
 }
+
+if (import.meta.main) runProcess((lifecycle) => startLocal(process.env, lifecycle))
