@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { IS_WHOLE, propertyRuns } from '../../test/support/property-runs.ts'
 import { MUTATIONS } from '../planted/mutations.ts'
 import { TEST_MUTATIONS } from '../planted/test-mutations.ts'
 import { FAILED_SEEDS } from './failed-seeds.ts'
@@ -20,14 +21,16 @@ async function simulate(...parameters: readonly string[]) {
   return { code, output }
 }
 
-test('20 seeds pass, and each has the same trace when it runs again', async () => {
-  const { code, output } = await simulate('--from', '1', '--seeds', '20', '--twice', '--small')
-  expect(output).toContain('20 seeds, 0 failed')
+const SEEDS = propertyRuns(20)
+
+test(`${SEEDS} seeds pass, and each has the same trace when it runs again`, async () => {
+  const { code, output } = await simulate('--from', '1', '--seeds', `${SEEDS}`, '--twice', '--small')
+  expect(output).toContain(`${SEEDS} seeds, 0 failed`)
   expect(code).toBe(0)
 }, 1_800_000)
 
 test('every seed that ever failed passes', async () => {
-  const { code, output } = await simulate('--failed', '--profile')
+  const { code, output } = await simulate('--failed', '--profile', ...(IS_WHOLE ? [] : ['--small']))
   expect(output).toMatch(/^processor time: product [0-9]+ %, simulation [0-9]+ %/m)
   expect(output).toContain(`${FAILED_SEEDS.length} seeds, 0 failed`)
   expect(code).toBe(0)

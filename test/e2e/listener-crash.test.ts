@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
+import { IS_WHOLE } from '../support/property-runs.ts'
 import { type ReceivedCallback, type Receiver, signatureV3, startReceiver } from '../support/receiver.ts'
 import { type OneProcessSystem, startOneProcess } from '../support/system.ts'
 
 const LIMIT_MS = 300_000
-const is_whole = process.env['MULTIHUB_CI'] === '1'
 
 /** Each deposit has two events. */
-const DEPOSITS = is_whole ? 500 : 100
-const KILLS = is_whole ? 20 : 4
-const SERVER_KILLS = is_whole ? 5 : 1
+const DEPOSITS = IS_WHOLE ? 500 : 100
+const KILLS = IS_WHOLE ? 20 : 4
+const SERVER_KILLS = IS_WHOLE ? 5 : 1
 /** Deposits that are created at the same time. */
 const BATCH = 5
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ROOT } from '../../scripts/sources/sources.ts'
 import { doorOf } from '../../services/backoffice/backoffice.fixture.ts'
 import { testWith } from '../support/needs.ts'
+import { casesOf } from '../support/property-runs.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { SITUATIONS, shopVariables } from './runbooks.fixture.ts'
 import { type SupportSystem, startSupport } from './support.fixture.ts'
@@ -134,7 +135,7 @@ test('every page has a command of Multihub, unless its remedy is none', () => {
 })
 
 // Each "what to do" has a command that a test runs.
-testInBash.each(ours.map((block) => [block.page, block.commands, block] as const))(
+testInBash.each(casesOf(ours).map((block) => [block.page, block.commands, block] as const))(
   '%s: %s',
   async (_page, _commands, block) => {
     const { code, out, err } = await run(block)
