@@ -21,7 +21,7 @@ const OUTSIDE =
 
 /** Every test file that `npm test` runs, relative to the root, with its project. */
 export function testFiles(): ReadonlyMap<string, Project> {
-  const graph = readGraph()
+  const graph = readImports()
   // The tests of proofs/updates have a configuration of their own, because they start dozens of processes.
   const tests = [...graph.keys()].filter(
     (path) => /\.test\.ts$/.test(path) && !path.startsWith('proofs/updates/'),
@@ -39,7 +39,7 @@ export function isCode(path: string): boolean {
  * page, a vector or a manifest that they read.
  */
 export function testsOf(changed: readonly string[]): readonly string[] {
-  const graph = readGraph('with named files')
+  const graph = readUses()
   const users = new Map<string, string[]>()
   for (const [from, all] of graph) for (const to of all) users.set(to, [...(users.get(to) ?? []), from])
   const reached = new Set(changed.filter(isCode))
@@ -59,16 +59,30 @@ function projectOf(test: string, graph: Graph): Project {
   return all.some((path) => OUTSIDE.test(path)) ? 'system' : 'unit'
 }
 
-/** What each TypeScript file imports, types aside; on request also the files that its texts name, such as `main.ts`. */
-function readGraph(named?: 'with named files'): Graph {
-  const paths = sourcesBelow('')
-  const known = new Set(paths)
+/** The text of each source file by its path, read once. */
+const readSources = once(
+  (): ReadonlyMap<string, string> =>
+    new Map(sourcesBelow('').map((path) => [path, readFileSync(join(ROOT, path), 'utf8')])),
+)
+
+/** What each source file imports, types aside. */
+const readImports = once(() => graphOf())
+
+/** The same, with the files that its texts name, such as `main.ts`. */
+const readUses = once(() => graphOf('with named files'))
+
+function once<T>(read: () => T): () => T {
+  let value: T | undefined
+  return () => (value ??= read())
+}
+
+function graphOf(named?: 'with named files'): Graph {
+  const sources = readSources()
   return new Map(
-    paths.map((path) => {
-      const text = readFileSync(join(ROOT, path), 'utf8')
+    [...sources].map(([path, text]) => {
       const imports = importsOf({ path, text, lines: 0 }).filter(loads)
       const targets = imports.map(({ to }) => to)
-      return [path, named ? [...targets, ...filesNamedIn(path, text, known)] : targets]
+      return [path, named ? [...targets, ...filesNamedIn(path, text, sources)] : targets]
     }),
   )
 }
@@ -79,7 +93,7 @@ function loads({ is_type }: Import): boolean {
 }
 
 /** The files, tests aside, whose names, relative to the root or to this file, are between quotes. */
-function filesNamedIn(path: string, text: string, known: ReadonlySet<string>): readonly string[] {
+function filesNamedIn(path: string, text: string, known: ReadonlyMap<string, string>): readonly string[] {
   const folder = path.slice(0, path.lastIndexOf('/') + 1)
   return [...text.matchAll(/['"`/]([\w./-]+\.m?[tj]s)['"`]/g)]
     .flatMap(([, name = '']) => [join(name), join(folder, name)])
@@ -90,9 +104,9 @@ function filesNamedIn(path: string, text: string, known: ReadonlySet<string>): r
 function readersOf(changed: string): readonly string[] {
   const name = basename(changed)
   const names = new Set([changed, name, name.replace(/\.\w+$/, '')])
-  return sourcesBelow('').filter((path) => {
-    const quoted = readFileSync(join(ROOT, path), 'utf8').matchAll(/['"`/]([\w./-]+)['"`]/g)
-    return [...quoted].some(([, words = '']) => names.has(words) || names.has(basename(words)))
+  return [...readSources()].flatMap(([path, text]) => {
+    const quoted = [...text.matchAll(/['"`/]([\w./-]+)['"`]/g)]
+    return quoted.some(([, words = '']) => names.has(words) || names.has(basename(words))) ? [path] : []
   })
 }
 
