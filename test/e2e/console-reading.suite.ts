@@ -47,6 +47,7 @@ export function readingSuite(test: DeclareTest, fixture: () => ConsoleFixture): 
     expect(errors).toEqual([])
   })
 
+  // O13.5
   test('a CSV file has all rows that the filters select, and no cell that a spreadsheet executes', async () => {
     const { signIn, alpha } = fixture()
     const title = '=HYPERLINK("http://evil.example","open")'

@@ -191,6 +191,7 @@ export const router = createRouter({
     ).toString()
     return text === '' ? '' : `?${text}`
   },
-  defaultPreload: 'intent',
+  // A missing file loads the page again, which must follow a click, not a pointer that passes by.
+  defaultPreload: false,
   scrollRestoration: true,
 })

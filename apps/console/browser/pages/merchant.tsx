@@ -64,7 +64,8 @@ export function MerchantPage(): ReactNode {
   const { data, error } = useRpc(MerchantService.method.getMerchant, { merchantId })
   const merchant = data?.merchant
   useTitle(merchant === undefined ? 'Merchant' : merchant.name)
-  if (merchant === undefined) return error && <ProblemNote error={error} />
+  if (merchant === undefined)
+    return error === null ? <p className="quiet">Reading…</p> : <ProblemNote error={error} />
   return <Setup key={merchantId} merchant={merchant} />
 }
 

@@ -98,7 +98,7 @@ function Ledger({ ledger: { consistent, verifiedTime } }: { readonly ledger: Led
   if (verifiedTime === undefined)
     return (
       <p>
-        Not verified yet: <code>./multihub balances verify</code> does it.
+        Not verified yet. <PageLink to={{ path: '/verification' }}>Verify it.</PageLink>
       </p>
     )
   return (

@@ -73,7 +73,7 @@ function ChangeRow({
         {text(difference)}
       </strong>
       <span className="range quiet">
-        {text(before)} → {text(after)}
+        {text(before).replace(` ${currency}`, '')} → {text(after)}
       </span>
     </p>
   )

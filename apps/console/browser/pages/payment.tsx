@@ -26,7 +26,8 @@ export function PaymentPage(): ReactNode {
   const shown = revealed?.payment?.paymentId === data?.payment?.paymentId ? revealed : undefined
   const payment = shown?.payment ?? data?.payment
   useTitle(payment === undefined ? 'Payment' : `${payment.cId} payment`)
-  if (data === undefined || payment === undefined) return error && <ProblemNote error={error} />
+  if (data === undefined || payment === undefined)
+    return error === null ? <p className="quiet">Reading…</p> : <ProblemNote error={error} />
   const { pending, unavailable, incompleteKinds } = data
   return (
     <MerchantZone merchant_id={payment.merchantId}>

@@ -20,7 +20,8 @@ export function TicketPage(): ReactNode {
   const comments = useRpc(TicketService.method.listTicketComments, { ticketId, pageSize: 100 })
   const ticket = data?.ticket
   useTitle('Ticket')
-  if (ticket === undefined) return error && <ProblemNote error={error} />
+  if (ticket === undefined)
+    return error === null ? <p className="quiet">Reading…</p> : <ProblemNote error={error} />
   const { slaDeadlineTime, title, description, createTime, attachments } = ticket
   return (
     <>
