@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -183,7 +183,7 @@ else
   })
 
 describe('a file of a backup', () => {
-  test('is refused when it is longer than it was written, or ends within a frame', async () => {
+  test('is refused when it has other bytes, is longer than it was written, or ends within a frame', async () => {
     const file = 'x.items.documents'
     const path = join(directory, file)
     const written = await writeFrames(path, piecesOf(Buffer.from('one'), Buffer.alloc(0)), unchanged)
@@ -192,6 +192,10 @@ describe('a file of a backup', () => {
     await expect(checkContent(plain(), { ...content, name: 'other' }, DECLARATIONS)).rejects.toThrow(
       'this release has no collection other of x: use the release of the backup',
     )
+    const bytes = await readFile(path)
+    await writeFile(path, String(bytes).replace('one', 'two'))
+    await expect(checkContent(plain(), content, DECLARATIONS)).rejects.toThrow('is damaged')
+    await writeFile(path, bytes)
     await appendFile(path, Buffer.from([0, 0]))
     await expect(checkContent(plain(), content, DECLARATIONS)).rejects.toThrow('is damaged')
     await expect(bytesOf(readFrames(path, unchanged))).rejects.toThrow('ends within a frame')

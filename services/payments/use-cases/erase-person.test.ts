@@ -58,6 +58,18 @@ test('an erasure is in the list outside the database before the payment is erase
   expect(await erase(payment)).toEqual([])
 })
 
+// O11
+test('a payment is not erased when the list outside the database cannot be written', async () => {
+  const payment = ended()
+  const { merchant_id, payment_id } = payment
+  const { payments } = fixture.store
+  await payments.insert(payment)
+  const erasures = { append: () => Promise.reject(new Error('no space')) }
+  const deps = { payments, runner: fixture.runner(), erasures, search: testKeys().search }
+  await expect(erasePerson(deps, { merchant_id, payment_id })).rejects.toThrow('no space')
+  expect((await payments.get(keyOfPayment(payment)))?.erased_at).toBeUndefined()
+})
+
 // O9, O11
 test('a person is erased in payments that were stored under an older search key too', async () => {
   const { payments } = fixture.store
