@@ -33,4 +33,11 @@ export const ACCOUNT_MUTATIONS: readonly Mutation[] = [
     replace: '',
     needs: ['provider account is switched'],
   },
+  {
+    name: 'a dismissed anomaly about a moved account stays dismissed',
+    file: 'services/payments/domain/anomaly.ts',
+    search: 'resolution.at.getTime() < SILENT_MS',
+    replace: 'resolution.at.getTime() >= 0',
+    needs: ['provider account moves'],
+  },
 ]

@@ -63,7 +63,7 @@ export async function copyProject(stopping: AbortSignal): Promise<ProjectCopy> {
 
 async function simulate(
   folder: string,
-  { name, needs = [], has_files = false, is_restored = false, has_backoffice = false }: Mutation,
+  { name, needs = [], has_files, is_restored, has_backoffice, has_full_balance }: Mutation,
   { first, seeds, limit_ms, stopping }: SeedRange & { readonly stopping: AbortSignal },
 ): Promise<Finding | undefined> {
   const parameters = [
@@ -81,6 +81,7 @@ async function simulate(
     if (has_files) parameters.push('--files')
     if (is_restored) parameters.push('--restored')
     if (has_backoffice) parameters.push('--backoffice')
+    if (has_full_balance) parameters.push('--full-balance')
   }
   const main = join(folder, 'proofs/simulation/main.ts')
   const { code, output } = await runNode(folder, [main, ...parameters], stopping)

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { copyProject, type Finding, ROOT } from './find-fault.ts'
 import type { Mutation } from './mutation.ts'
 import { MUTATIONS } from './mutations.ts'
-import { readKnownSeeds, recordFinding } from './results.ts'
+import { readKnownSeeds, recordProof } from './results.ts'
 import { TEST_MUTATIONS } from './test-mutations.ts'
 
 /**
@@ -83,7 +83,8 @@ async function search(mutation: Mutation, { first, seeds, limit_ms }: Search): P
   console.log(
     `| ${mutation.name} | ${describe(finding, first, seeds)} | ${seconds} s |${violated(finding)} ${progress()}`,
   )
-  if (finding && values.record) await recordFinding(RESULTS, mutation.name, finding.seed, seconds)
+  if (finding && values.record)
+    await recordProof(RESULTS, { name: mutation.name, proof: `${finding.seed}`, seconds })
 }
 
 /** Returns how many faults no test has found. */
@@ -96,6 +97,7 @@ async function runAllTests(): Promise<number> {
     const files = mutation.tests.map((path) => path.split('/').at(-1)).join(', ')
     const seconds = Math.round((performance.now() - test_began_ms) / 1_000)
     console.log(`| ${mutation.name} | ${is_found ? '' : 'NOT FOUND by '}${files} | ${seconds} s |`)
+    if (is_found && values.record) await recordProof(RESULTS, { name: mutation.name, proof: files, seconds })
   }
   return missed_count
 }

@@ -25,4 +25,6 @@ export interface Mutation extends PlantedFault {
   readonly is_restored?: boolean
   /** Whether it needs the back office to be seen. Seeds without it are left out. */
   readonly has_backoffice?: boolean
+  /** Whether it needs a full balance to be seen. Seeds without one are left out. */
+  readonly has_full_balance?: boolean
 }

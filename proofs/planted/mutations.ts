@@ -7,6 +7,7 @@ import { REACH_MUTATIONS } from './reach-mutations.ts'
 import { REFUND_MUTATIONS } from './refund-mutations.ts'
 import { REPORT_MUTATIONS } from './report-mutations.ts'
 import { RESTORE_MUTATIONS } from './restore-mutations.ts'
+import { ROOM_MUTATIONS } from './room-mutations.ts'
 import { TICKET_MUTATIONS } from './ticket-mutations.ts'
 import { WITHDRAWAL_MUTATIONS } from './withdrawal-mutations.ts'
 
@@ -297,6 +298,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REFUND_MUTATIONS,
   ...REPORT_MUTATIONS,
   ...RESTORE_MUTATIONS,
+  ...ROOM_MUTATIONS,
   ...TICKET_MUTATIONS,
   ...WITHDRAWAL_MUTATIONS,
 ]

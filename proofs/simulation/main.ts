@@ -9,12 +9,12 @@ const { faultKind } = await import('./faults/plan.ts')
 
 /**
  * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace] [--profile]
- * [--with KIND] [--files] [--restored] [--backoffice]`: simulates the whole system under faults. Without `--from` the first seed is
+ * [--with KIND] [--files] [--restored] [--backoffice] [--full-balance]`: simulates the whole system under faults. Without `--from` the first seed is
  * new; `--failed` simulates every seed that ever failed. `--minutes` ends the run after that time. `--small` makes each simulation
- * short. `--twice` runs each seed twice and compares the traces. `--stop` ends the run at the first seed that fails. `--trace` prints
+ * short. `--twice` runs each seed twice and compares the traces. `--stop` ends the run at the first violation. `--trace` prints
  * every event. `--profile` prints whose code used the processor. `--with KIND` leaves out the seeds without that kind of faults;
  * several may be given. `--files` leaves out the seeds without files, `--restored` the seeds without a restore, `--backoffice` the
- * seeds without a back office.
+ * seeds without a back office, `--full-balance` the seeds without one.
  */
 const { values } = parseArgs({
   options: {
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     files: { type: 'boolean', default: false },
     restored: { type: 'boolean', default: false },
     backoffice: { type: 'boolean', default: false },
+    'full-balance': { type: 'boolean', default: false },
     with: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -44,6 +45,7 @@ const failed = await runSeeds({
         has_files: values.files,
         is_restored: values.restored,
         has_backoffice: values.backoffice,
+        has_full_balance: values['full-balance'],
       }),
   end_ms:
     values.minutes === undefined

@@ -9,7 +9,7 @@ export interface SeedRun {
   readonly end_ms: number
   /** Whether to run each seed twice and compare the traces. */
   readonly is_twice: boolean
-  /** Whether the first seed that fails ends the run. */
+  /** Whether the first violation ends the run, also in the middle of its seed. */
   readonly stops_at_failure: boolean
   /** Whether the simulations are small, see `choosePlan`. */
   readonly is_small: boolean
@@ -44,10 +44,10 @@ export async function runSeeds({
       console.log(`${count} seeds simulated, ${failed} failed; now seed ${seed}`)
       progress_ms += PROGRESS_MS
     }
-    const result = await simulateSeed(seed, { is_small, onLine })
+    const result = await simulateSeed(seed, { is_small, stops_at_failure, onLine })
     const problems = [...result.problems]
     if (is_twice) {
-      const again = await simulateSeed(seed, { is_small })
+      const again = await simulateSeed(seed, { is_small, stops_at_failure })
       if (again.digest !== result.digest) problems.push('a second run had another trace')
     }
     count += 1
@@ -109,15 +109,17 @@ export interface NeededOfSeeds {
   readonly has_files: boolean
   readonly is_restored: boolean
   readonly has_backoffice: boolean
+  readonly has_full_balance: boolean
 }
 
 /** Consecutive seeds, without those that lack something that is needed. */
 export function* seedsFrom(first: number, count: number, needed: NeededOfSeeds): Iterable<number> {
   for (let seed = first; seed < first + count; seed += 1) {
-    const { faults, has_files, has_backoffice, restored_to } = planOf(seed, false)
+    const { faults, has_files, has_backoffice, has_full_balance, restored_to } = planOf(seed, false)
     const has_kinds = needed.kinds.every((kind) => faults.has(kind))
     const has_restore = restored_to !== undefined || !needed.is_restored
     const has_roles = (has_files || !needed.has_files) && (has_backoffice || !needed.has_backoffice)
-    if (has_kinds && has_restore && has_roles) yield seed
+    const has_merchant = has_full_balance || !needed.has_full_balance
+    if (has_kinds && has_restore && has_roles && has_merchant) yield seed
   }
 }

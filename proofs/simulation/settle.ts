@@ -10,6 +10,7 @@ import { balancesOf, entriesOf } from './invariants/ledger.ts'
 import { revocationsHold } from './invariants/revocation.ts'
 import { SUMMARIZED, summarizedDocuments } from './invariants/summaries.ts'
 import { supportReadsAgree } from './invariants/support-reads.ts'
+import { makeRoom } from './make-room.ts'
 import type { History } from './workload/history.ts'
 import type { SimulatedMerchant } from './workload/merchants.ts'
 import { isFinalStatus } from './workload/observe.ts'
@@ -40,6 +41,7 @@ export async function settle(world: World): Promise<void> {
     await sleep(1_000)
     if (hasMissing(world)) await endMissing(world.operator, [...world.provider.operations()])
     await confirmMovedAccount(world)
+    await makeRoom(world)
     const deliveries = documentsOf<{ status: string; waits_since?: Date }>(
       world.databases,
       'notifier',

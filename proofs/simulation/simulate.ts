@@ -26,6 +26,7 @@ import {
 } from './workload/colleagues.ts'
 import { runCustomer } from './workload/customer.ts'
 import { runFileDesk } from './workload/file-desk.ts'
+import { createFullMerchant, runFullBalance } from './workload/full-balance.ts'
 import { createHistory, type History } from './workload/history.ts'
 import { createMerchant, drawMerchant, type SimulatedMerchant } from './workload/merchants.ts'
 import { reopen, runOperator } from './workload/operator.ts'
@@ -79,12 +80,17 @@ const TAKEN_KEY = 'has the key of another event'
 export interface SeedOptions {
   /** Whether one merchant makes requests for a short time only. */
   readonly is_small: boolean
+  /** Whether what is wrong at a moment ends the simulation at once. */
+  readonly stops_at_failure: boolean
   /** Gets each line of the trace. */
   readonly onLine?: ((line: string) => void) | undefined
 }
 
 /** Simulates one seed from its start to its end. */
-export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptions): Promise<SeedResult> {
+export async function simulateSeed(
+  seed: number,
+  { is_small, stops_at_failure, onLine }: SeedOptions,
+): Promise<SeedResult> {
   const history = createHistory()
   const watch = createRenewableWatch(history)
   const problems: string[] = []
@@ -114,9 +120,10 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
     const story = async (): Promise<void> => {
       merchants = await prepare(world, plan)
       const colleagues = plan.has_backoffice ? await createColleagues(world) : undefined
-      restore = await load(world, plan, { history, api, merchants, watch, colleagues })
+      const full_merchant = plan.has_full_balance ? await createFullMerchant(world) : undefined
+      restore = await load(world, plan, { history, api, merchants, watch, colleagues, full_merchant })
       is_day_over = world.choicesOf('a day later').chance(DAY_LATER)
-      const rest = { history, api, merchants, colleagues, is_day_over }
+      const rest = { history, api, merchants, colleagues, full_merchant, is_day_over }
       const after = restore ? afterRestore(world, restore) : aftermath(world, plan, rest)
       for await (const problem of after) problems.push(problem)
     }
@@ -125,7 +132,8 @@ export async function simulateSeed(seed: number, { is_small, onLine }: SeedOptio
       .finally(() => {
         is_over = true
       })
-    await world.scheduler.run(() => is_over || world.scheduler.now_ms() > END_MS)
+    const isFailed = (): boolean => stops_at_failure && watch.problems.length > 0
+    await world.scheduler.run(() => is_over || isFailed() || world.scheduler.now_ms() > END_MS)
     if (!is_over) problems.push('the simulation did not end')
     const evidence = {
       databases: world.databases,
@@ -261,13 +269,22 @@ interface Workload {
   readonly merchants: readonly SimulatedMerchant[]
   /** The operator's people and program, in seeds with a back office. */
   readonly colleagues: Colleagues | undefined
+  /** The merchant whose balance has room for one deposit only, in some seeds. */
+  readonly full_merchant: SimulatedMerchant | undefined
 }
 
 /** Makes requests and faults for the time of the plan. Resolves when the last request has ended. */
 async function load(
   world: World,
   plan: Plan,
-  { history, api, merchants, colleagues, watch }: Workload & { readonly watch: RenewableWatch },
+  {
+    history,
+    api,
+    merchants,
+    colleagues,
+    full_merchant,
+    watch,
+  }: Workload & { readonly watch: RenewableWatch },
 ): Promise<Restore | undefined> {
   await sleep(1_500)
   const { restored_to, load_ms } = plan
@@ -324,8 +341,14 @@ async function load(
     : undefined
   const office =
     colleagues && runColleagues({ colleagues, choices: world.choicesOf('colleagues'), isOpen }, merchants)
+  const full_balance =
+    full_merchant &&
+    runFullBalance({ api, history, choices: world.choicesOf('large deposits'), isOpen }, full_merchant)
   const faults = injectFaults(world, plan, () => !isOpen())
-  await Promise.all([...buyers, ...treasurers, ...desks, ...operators, registrar, office, faults])
+  await Promise.all([
+    ...[...buyers, ...treasurers, ...desks, ...operators],
+    ...[registrar, office, full_balance, faults],
+  ])
   repairDownAccount(world)
   // The store may still be slow with the last commands that were sent under faults.
   await sleep(LAST_COMMAND_MS)

@@ -1,3 +1,5 @@
+import { AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { sleep } from '#lib/base/time.ts'
 import { documentsOf } from '../invariants/judge.ts'
@@ -28,14 +30,31 @@ export async function moveAccount(world: World, choices: Choices): Promise<void>
   account_place.joinBooks()
 }
 
-/** Confirms the account when it waits for that. Another operation may have been sent to what it was before, by another clock. */
+/** The fields of an anomaly that tell whether the account waits for the operator. */
+interface StoredAnomaly {
+  readonly anomaly_id: string
+  readonly kind: string
+  readonly created_at: Date
+  readonly open_since?: Date
+}
+
+/**
+ * Confirms the account when it waits for that. Another operation may have been sent to what it was before, by another clock. In half
+ * of the seeds the operator first dismisses the anomaly by mistake: it must be open again a minute later.
+ */
 export async function confirmMovedAccount(world: World): Promise<void> {
   const { account_place, databases, operator, scheduler } = world
-  const anomalies = documentsOf<{ kind: string; resolution?: object }>(databases, 'payments', 'anomalies')
-  const is_open = anomalies.some(
-    ({ kind, resolution }) => kind === 'account_moved' && resolution === undefined,
-  )
-  if (!is_open || !account_place.is_joined) return
+  const anomalies = documentsOf<StoredAnomaly>(databases, 'payments', 'anomalies')
+  const open = anomalies.find(({ kind, open_since }) => kind === 'account_moved' && open_since !== undefined)
+  if (open === undefined || !account_place.is_joined) return
+  const was_dismissed = open.open_since?.getTime() !== open.created_at.getTime()
+  if (!was_dismissed && world.choicesOf('careless dismissal').chance(0.5)) {
+    const { anomaly_id: anomalyId } = open
+    const resolution = AnomalyResolutionKind.DISMISSED
+    const act = { anomalyId, resolution, operationId: `dismiss-${anomalyId}`, note: 'simulated' }
+    await operator(PaymentService).resolveAnomaly(act)
+    return
+  }
   const operationId = `confirm-${scheduler.now_ms()}`
   await operator(ProviderAccountService).confirmAccountMoved({ accountId: ACCOUNT, operationId })
 }

@@ -94,6 +94,8 @@ export interface Plan {
   readonly has_registrar: boolean
   /** Whether there are processes of the back office, through which the operator acts. */
   readonly has_backoffice: boolean
+  /** Whether there is a merchant whose balance has room for one deposit only. */
+  readonly has_full_balance: boolean
   readonly customers: number
   readonly load_ms: number
   /** The kind of backup to which the whole system is restored in the middle of the load; absent in most seeds. */
@@ -126,7 +128,9 @@ export function planOf(seed: number, is_small: boolean): Plan {
   const planned = withRefundSeries(withFiles(whole, createChoices(seed, FILES_NAME)), has_refund_series)
   const has_registrar = createChoices(seed, 'registrar in the plan').chance(REGISTRAR)
   const has_backoffice = createChoices(seed, BACKOFFICE_NAME).chance(BACKOFFICE)
-  const plan = withRestore({ ...planned, has_registrar, has_backoffice }, createChoices(seed, 'restore'))
+  const has_full_balance = createChoices(seed, FULL_BALANCE_NAME).chance(FULL_BALANCE)
+  const drawn = { ...planned, has_registrar, has_backoffice, has_full_balance }
+  const plan = withRestore(drawn, createChoices(seed, 'restore'))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
 
@@ -137,8 +141,12 @@ const REGISTRAR = 0.2
 const BACKOFFICE = 0.25
 const BACKOFFICE_NAME = 'audited operator'
 
+/** The share of seeds with a full balance. Few seeds of planted faults have one by this name of the choices. */
+const FULL_BALANCE = 0.1
+const FULL_BALANCE_NAME = 'balance without room'
+
 /** What is drawn after the rest of the plan, by choices of its own. */
-type DrawnLater = 'has_files' | 'has_refund_series' | 'has_registrar' | 'has_backoffice'
+type DrawnLater = 'has_files' | 'has_refund_series' | 'has_registrar' | 'has_backoffice' | 'has_full_balance'
 
 /** From 1 in 1,000 to 1 in 4: rare faults find other mistakes than frequent ones. */
 function drawRate(choices: Choices): number {

@@ -110,8 +110,8 @@ function createDecisionWatch(approvals: ReadonlyMap<string, StoredApproval>) {
       const kind = DECIDED[name]
       if (kind === undefined || after === undefined) return
       const id = String(after[kind.id])
-      // Such as after a restore.
-      if (before === undefined) decided.delete(id)
+      // Such as after a restore, or a dismissal while the cause lasts, which opens an anomaly again.
+      if (before === undefined || (!kind.isOpen(before) && kind.isOpen(after))) decided.delete(id)
       else if (kind.isOpen(before) && !kind.isOpen(after)) {
         if (decided.has(id)) yield `${name} ${id} was decided twice`
         decided.add(id)

@@ -60,6 +60,9 @@ export interface StoredPayment {
   readonly currency: string
   readonly status: string
   readonly history: readonly { readonly status: string; readonly amount: bigint }[]
+  /** The attempt of a payment that is admitted, and the one that it was paid at when that is another one. */
+  readonly attempt?: { readonly number: number }
+  readonly paid_attempt?: number
   readonly effects: readonly {
     readonly id: string
     readonly kind: string

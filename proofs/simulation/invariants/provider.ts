@@ -26,7 +26,7 @@ export const booksAgree: Invariant = function* (evidence) {
 }
 
 function* compare(
-  { payment_id, direction, amount, currency, status }: StoredPayment,
+  { payment_id, direction, amount, currency, status, attempt, paid_attempt }: StoredPayment,
   operations: readonly ProviderOperation[],
   { has_anomaly, is_day_over }: { readonly has_anomaly: boolean; readonly is_day_over: boolean },
 ): Iterable<string> {
@@ -40,6 +40,9 @@ function* compare(
     if (operation === undefined) yield `${payment_id} is ${status}, and the provider was never paid`
     else if (BigInt(operation.amount) !== amount || operation.currency !== currency) {
       yield `${payment_id} is ${status} over ${amount} ${currency}, paid were ${operation.amount} ${operation.currency}`
+    } else if (operation.idempotency_key !== `${payment_id}:${paid_attempt ?? attempt?.number}`) {
+      // Its refunds would go there.
+      yield `${payment_id} counts as paid at attempt ${paid_attempt ?? attempt?.number}, paid was ${operation.idempotency_key}`
     }
   } else if (direction === 'out' && operation !== undefined) {
     // Its funds were given back, or will be.

@@ -43,7 +43,7 @@ async function deposit(deps: CustomerDeps, merchant: SimulatedMerchant, c_id: st
   const { choices, isOpen } = deps
   const record = recordOf(deps, merchant, c_id)
   for (let tries = 1; tries <= 4; tries += 1) {
-    const outcome = await create(deps, merchant, record)
+    const outcome = await createDeposit(deps, merchant, record)
     if (!isOpenAnswer(outcome)) break
     if (!isOpen()) return
     await sleep(choices.between(10, 1_000))
@@ -112,7 +112,7 @@ export async function depositOn(
     },
   )
   deps.history.payments.set(recordKey(merchant_id, c_id), record)
-  await create(deps, merchant, record)
+  await createDeposit(deps, merchant, record)
 }
 
 function amountFor(choices: Choices, { minimum_amounts, digits }: SimulatedRoute): number {
@@ -122,10 +122,12 @@ function amountFor(choices: Choices, { minimum_amounts, digits }: SimulatedRoute
   return digits === undefined ? amount : amount - (amount % 1_000) + 1_000 + choices.pick(digits)
 }
 
-function create(
-  deps: CustomerDeps,
+/** Sends the create of a deposit. A refusal with `expected_code` has a reason that the caller judges. */
+export function createDeposit(
+  deps: RequestDeps,
   merchant: SimulatedMerchant,
   record: PaymentRecord,
+  expected_code?: number,
 ): Promise<PublicOutcome> {
   const { c_id, service_id, amount: value, currency } = record
   const webhook_url = webhookUrlOf(record)
@@ -143,7 +145,7 @@ function create(
   }
   const checkRefusal = (): void => {
     const route = merchant.routes.find((one) => one.service_id === service_id)
-    if (!isRefusedByRoute(record, route)) reportRefusal(deps, record)
+    if (record.refused_code !== expected_code && !isRefusedByRoute(record, route)) reportRefusal(deps, record)
   }
   return sendCreate(deps, merchant, record, { body, checkRefusal })
 }
