@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ActService } from '#gen/multihub/backoffice/v1/act_service_pb.ts'
+import { PrincipalKind } from '#gen/multihub/backoffice/v1/principal_pb.ts'
+import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
@@ -123,13 +125,32 @@ test('the proposer, a program, and a person without the right decide about nothi
   const id = await propose(merchant)
   const reader = await door.newPrincipal(['read'])
   const only_admin = await door.newPrincipal(['admin'])
-  for (const person of [proposer, reader, only_admin])
+  const program = await door.roles.client(PrincipalService, 'backoffice').createPrincipal({
+    name: 'robot',
+    kind: PrincipalKind.PROGRAM,
+    rights: ['money'],
+    operationId: uuidv7(),
+  })
+  for (const person of [proposer, reader, only_admin, { id: '', token: program.token }])
     expect((await decide(person, 'Approve', id)).body.code).toBe('permission_denied')
   expect((await decide(second, 'Approve', 'nothing')).body.code).toBe('not_found')
   expect((await decide(second, 'Reject', id)).body.approval.status).toBe('APPROVAL_STATUS_REJECTED')
   const late = await decide(third, 'Approve', id)
   expect([late.body.code, detailOf(late).status]).toEqual(['failed_precondition', 'rejected'])
   expect(await availableOf(merchant)).toBe('0')
+})
+
+// O5
+test('what a proposer without the right any more has proposed is not approved, but can be rejected', async () => {
+  const merchant = await newMerchant()
+  const leaver = await door.newPrincipal(['money'])
+  const { approval_id } = detailOf(await adjust(leaver, merchant, LIMIT + 1n))
+  const update = { principalId: leaver.id, rights: ['read'] }
+  await door.roles.client(PrincipalService, 'backoffice').updatePrincipal(update)
+  const refused = await decide(second, 'Approve', approval_id)
+  expect(refused.body).toMatchObject({ code: 'failed_precondition' })
+  expect(await availableOf(merchant)).toBe('0')
+  expect((await decide(second, 'Reject', approval_id)).status).toBe(200)
 })
 
 // O5

@@ -346,6 +346,16 @@ test('after a change of the key the first batch is signed with both, and old bat
   expect(await next.verify()).toEqual({ entries: 3n, problems: [] })
 })
 
+// O9: a key that was stolen alone continues nothing
+test('a batch of a new key without the signature of the one before is found', async () => {
+  await using fixture = await openAuditFixture()
+  await fixture.audit.begin(intent())
+  const thief = await fixture.open({ signer: testKeys('next').audit })
+  await thief.begin(intent())
+  const both = await fixture.open({ signer: testKeys('next', 'test').audit })
+  expect((await both.verify()).problems).toHaveLength(1)
+})
+
 test('whatever a request has is stored within limits', async () => {
   await using fixture = await openAuditFixture()
   const { audit } = fixture

@@ -88,19 +88,22 @@ test('a stream ends when the process drains, and no other one begins there', asy
   await expect(open()).rejects.toThrow(new RpcStatusError(Code.Unavailable, 'this process is about to stop'))
 })
 
-// O3, O20
-test('a stream ends within a second of a refused check; a store that does not answer ends none', async () => {
-  let answer: unknown = new Error('the store is away')
-  const checkAgain = async () => {
-    throw answer
-  }
-  const { read } = await openStream({ checkAgain })
-  const end = read()
-  await clock.advance(5_000)
-  answer = new RpcStatusError(Code.Unauthenticated, 'revoked')
-  await clock.advance(1_000)
-  expect(await end).toMatchObject({ code: Code.Unauthenticated })
-})
+// O3, O20: a token that was revoked, or a principal that has lost the right
+test.each([Code.Unauthenticated, Code.PermissionDenied])(
+  'a stream ends within a second of a check refused with %s; a store that does not answer ends none',
+  async (code) => {
+    let answer: unknown = new Error('the store is away')
+    const checkAgain = async () => {
+      throw answer
+    }
+    const { read } = await openStream({ checkAgain })
+    const end = read()
+    await clock.advance(5_000)
+    answer = new RpcStatusError(code, 'not any more')
+    await clock.advance(1_000)
+    expect(await end).toMatchObject({ code })
+  },
+)
 
 // O20: a client that takes nothing holds no place after the end
 test('a principal has 20 places, which are free again after 15 minutes', async () => {

@@ -16,8 +16,7 @@ export function maskMessage(schema: DescMessage, message: Message): string {
 }
 
 function mask(message: ReflectMessage): void {
-  // Fields that this release does not know cannot be told apart.
-  message.setUnknown([])
+  // Fields that this release does not know are in no JSON.
   for (const field of message.fields) if (message.isSet(field)) maskField(message, field)
 }
 
