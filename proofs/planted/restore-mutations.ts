@@ -73,11 +73,4 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
     replace: ')',
     is_restored: true,
   },
-  {
-    name: 'a payment that the ledger booked is taken as paid at the account of its backup',
-    file: 'services/payments/domain/payment-claims.ts',
-    search: "const booked: Payment = is_asking ? { ...payment, restored: 'booked' } : payment",
-    replace: "const booked: Payment = is_asking ? { ...payment, restored: 'accounts_answered' } : payment",
-    is_restored: true,
-  },
 ]

@@ -180,4 +180,11 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
     replace: 'known?.fingerprint === account.fingerprint ? undefined : { ...known, ...account },',
     tests: ['services/payments/store/known-accounts.test.ts'],
   },
+  {
+    name: 'a payment that the ledger booked is taken as paid at the account of its backup',
+    file: 'services/payments/domain/payment-claims.ts',
+    search: "const booked: Payment = is_asking ? { ...payment, restored: 'booked' } : payment",
+    replace: "const booked: Payment = is_asking ? { ...payment, restored: 'accounts_answered' } : payment",
+    tests: ['services/payments/domain/restored.test.ts'],
+  },
 ]

@@ -21,21 +21,17 @@ interface Backup {
   readonly contents: ReadonlyMap<RoleName, ReadonlyMap<string, readonly StoredBody[]>>
 }
 
-function rolesOf({ restored_roles }: World): RoleName[] {
-  return restored_roles.map(({ name }) => name)
-}
-
 /** Copies all databases while the system runs: at one instant, or one collection after the other. */
 async function takeBackup(
   world: World,
   kind: BackupKind,
   choices: Choices,
-  { roles = rolesOf(world), replaced = (document: StoredBody): StoredBody => document } = {},
+  replaced = (document: StoredBody): StoredBody => document,
 ): Promise<Backup> {
   const pause_ms = kind === 'ordered' ? choices.pick([10, 100, 400]) : 0
   world.trace.add(`an ${kind} backup begins`)
   const contents = new Map<RoleName, ReadonlyMap<string, readonly StoredBody[]>>()
-  for (const role of roles) {
+  for (const { name: role } of world.restored_roles) {
     const collections = new Map<string, readonly StoredBody[]>()
     for (const { layout, all } of world.databases.get(role)?.collections() ?? []) {
       collections.set(
@@ -50,73 +46,30 @@ async function takeBackup(
   return { kind, contents }
 }
 
-/** The fields of a stored payment that decide whether a backup is taken. */
-interface MovingPayment {
-  readonly payment_id: string
-  readonly direction: string
-  readonly attempt?: { readonly number: number; readonly account_id: string }
-}
-
-/** A payment that goes to its next account, and what all databases have at the instant before. */
-interface MovingInstant {
-  readonly payment_id: string
-  readonly backup: Promise<Backup>
-}
-
 /**
- * Waits for the first wanted payment that goes to its next account, and takes a backup of these roles, all unless given, of
- * the instant before; `undefined` when none does in time. What the account of that attempt does then happens after it.
+ * A backup of the instant before a payment went to its next account; `undefined` when none does in time. What the account of
+ * that attempt does then happens after the backup.
  */
 async function takeBackupBetweenAttempts(
   world: World,
   watch: Pick<RenewableWatch, 'listener'>,
   limit_ms: number,
-  { isWanted = (_payment: MovingPayment): boolean => true, roles = rolesOf(world) } = {},
-): Promise<MovingInstant | undefined> {
-  const moved = Promise.withResolvers<MovingInstant>()
+): Promise<Backup | undefined> {
+  const moved = Promise.withResolvers<Promise<Backup>>()
   watch.listener = (database, collection, { before, after }) => {
     if (`${database}.${collection}` !== 'payments.payments' || numberOf(before) >= numberOf(after)) return
-    const payment = after as unknown as MovingPayment
-    if (!isWanted(payment)) return
     watch.listener = undefined
     const replaced = (document: StoredBody): StoredBody => (document === after && before ? before : document)
-    const backup = takeBackup(world, 'between attempts', world.choicesOf('restore'), { replaced, roles })
-    moved.resolve({ payment_id: payment.payment_id, backup })
+    moved.resolve(takeBackup(world, 'between attempts', world.choicesOf('restore'), replaced))
   }
   const taken = await withTimeout(moved.promise, limit_ms)
   watch.listener = undefined
-  return taken
-}
-
-/** The share of ordered backups that read the payments before one went to its next account, and the ledger after that has paid it. */
-const BOOKED = 0.5
-const BOOKED_MAX_MS = 10_000
-
-/** The roles that an ordered backup reads before all others. */
-const FIRST_ROLES: RoleName[] = ['gateway', 'payments']
-
-/** An ordered backup with a payment that only the ledger knows as paid; `undefined` when none is in time. */
-async function takeBackupOfBooked(
-  world: World,
-  watch: Pick<RenewableWatch, 'listener'>,
-  limit_ms: number,
-  choices: Choices,
-): Promise<Backup | undefined> {
-  const isWanted = ({ direction }: MovingPayment): boolean => direction === 'in'
-  const moved = await takeBackupBetweenAttempts(world, watch, limit_ms, { isWanted, roles: FIRST_ROLES })
-  if (moved === undefined) return undefined
-  const { payment_id, backup } = moved
-  const isBooked = (): boolean => entriesOf(world).some((entry) => entry.payment_id === payment_id)
-  const end_ms = world.scheduler.now_ms() + BOOKED_MAX_MS
-  while (!isBooked() && world.scheduler.now_ms() < end_ms) await sleep(100)
-  const roles = rolesOf(world).filter((name) => !FIRST_ROLES.includes(name))
-  const rest = await takeBackup(world, 'ordered', choices, { roles })
-  return { ...rest, contents: new Map([...(await backup).contents, ...rest.contents]) }
+  return await taken
 }
 
 /** The number of the attempt of a payment; infinity for a new one, which has moved nowhere. */
 function numberOf(body: StoredBody | undefined): number {
-  const { attempt } = (body ?? {}) as Partial<MovingPayment>
+  const { attempt } = (body ?? {}) as { attempt?: { number: number } }
   return attempt?.number ?? Number.POSITIVE_INFINITY
 }
 
@@ -200,39 +153,18 @@ export interface Restore {
   readonly history_problems: number
 }
 
-/** When a backup is taken and what is restored. */
-interface RestorePlan extends Pick<Plan, 'load_ms'> {
-  readonly restored_to: BackupKind
-}
-
-/** A backup for which a payment must go to its next account; `undefined` when it is of another kind, or none does in time. */
-async function takeBackupAtMove(
-  world: World,
-  watch: Pick<RenewableWatch, 'listener'>,
-  { load_ms, restored_to }: RestorePlan,
-  choices: Choices,
-): Promise<Backup | undefined> {
-  if (restored_to === 'between attempts') {
-    const moved = await takeBackupBetweenAttempts(world, watch, load_ms)
-    return await moved?.backup
-  }
-  if (restored_to === 'ordered' && world.choicesOf('read late').chance(BOOKED))
-    return await takeBackupOfBooked(world, watch, load_ms, choices)
-  await sleep(choices.between(0, load_ms))
-  return undefined
-}
-
 /** Takes a backup during the load, lets the system go on for a while, and restores it. */
 export async function restoreInLoad(
   world: World,
-  plan: RestorePlan,
+  { load_ms, restored_to }: Pick<Plan, 'load_ms'> & { readonly restored_to: BackupKind },
   { history, watch }: { readonly history: History; readonly watch: RenewableWatch },
 ): Promise<Restore> {
   const choices = world.choicesOf('restore')
-  const backup =
-    (await takeBackupAtMove(world, watch, plan, choices)) ??
-    (await takeBackup(world, plan.restored_to, choices))
-  await sleep(choices.between(0, plan.load_ms))
+  const waits = restored_to === 'between attempts'
+  const between = waits ? await takeBackupBetweenAttempts(world, watch, load_ms) : undefined
+  if (!waits) await sleep(choices.between(0, load_ms))
+  const backup = between ?? (await takeBackup(world, restored_to, choices))
+  await sleep(choices.between(0, load_ms))
   const history_problems = history.problems.length
   return { ...(await restoreSystem(world, backup, watch)), history_problems }
 }
