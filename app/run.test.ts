@@ -27,7 +27,12 @@ function run(
     process.execPath,
     [fileURLToPath(new URL('./run.fixture.ts', import.meta.url))],
     {
-      env: { CHILD_SCENARIO: scenario, MULTIHUB_LOG_LEVEL: 'info', ...variables },
+      env: {
+        CHILD_SCENARIO: scenario,
+        MULTIHUB_LOG_LEVEL: 'info',
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
+        ...variables,
+      },
       stdio: ['ignore', 'pipe', 'pipe', ipc],
     },
   )
