@@ -10,11 +10,10 @@ import { ROOT } from '../../scripts/sources/sources.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
-import { describeWith } from '../support/needs.ts'
 import { callbackSecret } from '../support/receiver.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
-import { LANGUAGES } from './languages.ts'
+import { describeLanguage, LANGUAGES } from './languages.ts'
 import type { Runner, RunnerAnswer } from './runner.ts'
 import { SCENARIOS, type Scenario } from './scenarios.ts'
 
@@ -38,8 +37,9 @@ afterAll(async () => {
   await system?.end()
 })
 
-for (const { name: language, programs, middleware, page, program, build, start } of LANGUAGES)
-  describeWith(...programs)(`the client in ${language}`, () => {
+for (const language of LANGUAGES)
+  describeLanguage(language)(`the client in ${language.name}`, () => {
+    const { middleware, page, program, build, start } = language
     let folder: string
     let runner: Runner
     beforeAll(async () => {

@@ -1,8 +1,11 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { describe } from '@jest/globals'
 import { ROOT } from '../../scripts/sources/sources.ts'
+import { describeWith } from '../support/needs.ts'
 import { SERVERS_FOLDER } from '../support/programs.ts'
+import { skipWithout } from '../support/skip.ts'
 import { type Runner, startRunner } from './runner.ts'
 
 /** The client of a language, as the tests drive it. */
@@ -10,6 +13,8 @@ export interface Language {
   readonly name: string
   /** What must be installed. */
   readonly programs: readonly string[]
+  /** Succeeds when the packages are installed that the tests need. */
+  readonly probe?: readonly [program: string, ...parameters: string[]]
   readonly middleware: readonly string[]
   /** Builds what must be built into a folder. */
   readonly build?: (folder: string) => void
@@ -54,6 +59,7 @@ const typescript = (kind: 'esm' | 'cjs'): Language => ({
 const python: Language = {
   name: 'Python',
   programs: ['python3'],
+  probe: ['python3', '-c', 'import flask'],
   middleware: ['WSGI', 'Flask'],
   page: 'clients/python/README.md',
   program(folder, text) {
@@ -96,3 +102,16 @@ export const LANGUAGES: readonly Language[] = [typescript('esm'), python, go]
 
 /** The same client in another form of its package. */
 export const OTHER_FORMS: readonly Language[] = [typescript('cjs')]
+
+/** `describe` for the tests of a language; it skips them, with a reason, where something is missing. */
+export function describeLanguage({ name, programs, probe }: Language): typeof describe.skip {
+  const describeIt = describeWith(...programs)
+  if (describeIt === describe.skip || probe === undefined || succeeds(probe)) return describeIt
+  skipWithout(`packages for ${name} are missing: run scripts/servers/install`)
+  return describe.skip
+}
+
+function succeeds([program, ...parameters]: readonly [program: string, ...parameters: string[]]): boolean {
+  const env = { ...process.env, PYTHONPATH: PYTHON_PACKAGES }
+  return spawnSync(program, parameters, { env, stdio: 'ignore' }).status === 0
+}

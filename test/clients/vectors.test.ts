@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { describeWith } from '../support/needs.ts'
 import {
   type CallbackVector,
   type RequestVector,
@@ -11,7 +10,7 @@ import {
   type V2ResponseVector,
   type WebhookSecretVector,
 } from '../vectors/vectors.ts'
-import { LANGUAGES, OTHER_FORMS } from './languages.ts'
+import { describeLanguage, LANGUAGES, OTHER_FORMS } from './languages.ts'
 import type { Runner } from './runner.ts'
 
 interface CheckAct {
@@ -24,8 +23,9 @@ interface CheckAct {
 const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-for (const { name: language, programs, build, start } of [...LANGUAGES, ...OTHER_FORMS])
-  describeWith(...programs)(`the client in ${language}`, () => {
+for (const language of [...LANGUAGES, ...OTHER_FORMS])
+  describeLanguage(language)(`the client in ${language.name}`, () => {
+    const { build, start } = language
     let folder: string
     let runner: Runner
     beforeAll(async () => {
