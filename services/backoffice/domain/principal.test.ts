@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { rotateTokens } from './principal.ts'
+import { acceptsToken, type Principal, rotateTokens } from './principal.ts'
 
 // O3
 test('a rotation ends older tokens at the end of its overlap at the latest', () => {
@@ -18,4 +18,33 @@ test('a rotation ends older tokens at the end of its overlap at the latest', () 
     { sha256: 'shorter', expires_at: after(10) },
   ])
   expect(rotateTokens({ tokens }, 'new', 0, at)).toEqual([{ sha256: 'new' }])
+})
+
+// O1, O3
+test('a token counts until the end of its overlap, and while its principal is active', () => {
+  const at = new Date('2026-11-24T12:00:00.000Z')
+  const [past, future] = [new Date(at.getTime()), new Date(at.getTime() + 1)]
+  const tokens = [
+    { sha256: 'in use' },
+    { sha256: 'older', expires_at: future },
+    { sha256: 'over', expires_at: past },
+  ]
+  const principal: Principal = {
+    principal_id: 'p1',
+    name: 'Asha',
+    kind: 'person',
+    rights: ['read'],
+    status: 'active',
+    tokens,
+    created_at: at,
+    updated_at: at,
+  }
+  const accepted = (fields: Partial<Principal> = {}): readonly string[] =>
+    ['in use', 'older', 'over', 'unknown'].filter((sha256) =>
+      acceptsToken({ ...principal, ...fields }, sha256, at),
+    )
+  expect(accepted()).toEqual(['in use', 'older'])
+  expect(accepted({ expires_at: future })).toEqual(['in use', 'older'])
+  expect(accepted({ expires_at: past })).toEqual([])
+  expect(accepted({ status: 'revoked' })).toEqual([])
 })
