@@ -55,6 +55,17 @@ test('a clear refusal, and an act without an operation id, say nothing of it', a
   expect((await door.run(home, ...ADJUST)).err).not.toContain('--operation-id')
   door.answer = () => ({ code: 'unavailable', message: 'gone' })
   expect((await door.run(home, 'refunds', 'approve', 'r1')).err).not.toContain('--operation-id')
+  expect((await door.run(home, 'refunds', 'approve', 'r1')).err).toContain('it may have been done: look')
+  expect((await door.run(home, 'refunds', 'list')).err).not.toContain('may have been done')
+})
+
+test('an answer that does not come in time is exit code 3, and says the id of the act', async () => {
+  door.answer = () => 'never'
+  const ended = await door.run(home, ...ADJUST, '--timeout', '0.05')
+  expect(ended.code).toBe(3)
+  expect(ended.err).toMatch(/no answer within 0\.05 s; --timeout waits longer\n.*--operation-id \S{20,}, /)
+  for (const timeout of ['0', '-1', '121', 'x'])
+    expect(await door.run(home, ...ADJUST, '--timeout', timeout)).toMatchObject({ code: 2 })
 })
 
 test('Ctrl-C while an answer is awaited says the id of the act', async () => {

@@ -1,6 +1,7 @@
 import type { DescMessage, DescMethodUnary } from '@bufbuild/protobuf'
 import { describe, expect, test } from '@jest/globals'
 import { OPERATOR_RPCS } from '../../services/backoffice/domain/operator-rpcs.ts'
+import { isRead } from './call/repeating.ts'
 import type { Noun, Verb } from './nouns/noun.ts'
 import { NOUNS } from './nouns.ts'
 import { rowsField } from './output/print.ts'
@@ -82,6 +83,11 @@ describe.each(entries)('$title', ({ verb, method }) => {
       const input = method?.parent.method[verb.many.rpc]?.input.fields.map(({ name }) => name)
       expect(input).toEqual(expect.arrayContaining([verb.many.filter, 'dry_run']))
     }
+  })
+
+  test('is known to change something, or not', () => {
+    const rule = OPERATOR_RPCS.find((one) => one.method === method)
+    expect(method && !isRead(method)).toBe(rule?.changes)
   })
 
   test('shows columns that the rows have', () => {

@@ -124,7 +124,7 @@ function readLimit(text: string | undefined): number {
 
 /** The rows of a list, page after page, until there are `limit`. */
 export async function* pagesOf(
-  { connection, service, method }: VerbCall,
+  { connection, method }: VerbCall,
   request: Message,
   limit: number,
 ): AsyncGenerator<readonly Message[]> {
@@ -137,7 +137,7 @@ export async function* pagesOf(
       Reflect.set(request, 'pageSize', Math.min(left, PAGE_MAX))
       Reflect.set(request, 'pageToken', page_token)
     }
-    const answer = await connection.call(service, method, request)
+    const answer = await connection.call(method, request)
     const rows = (fieldValue(answer, rows_field) as readonly Message[]).slice(0, left)
     left -= rows.length
     yield rows
@@ -161,7 +161,7 @@ async function exportCsv(
   let page_token = ''
   do {
     Reflect.set(request, 'pageToken', page_token)
-    const answer = await connection.call(service, method, request)
+    const answer = await connection.call(method, request)
     terminal.stdout.write(String(Reflect.get(answer, 'csv')))
     page_token = String(Reflect.get(answer, 'nextPageToken'))
   } while (page_token !== '')

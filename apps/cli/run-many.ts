@@ -1,9 +1,9 @@
 import { create, type DescService, type Message } from '@bufbuild/protobuf'
-import { Code, ConnectError } from '@connectrpc/connect'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import { sleep } from '#lib/base/time.ts'
 import { amountText } from '#lib/contract/shown-values.ts'
-import { connect } from './call/connection.ts'
+import { RpcError } from './call/connect-protocol.ts'
+import { openConnection } from './call/connection.ts'
 import { type CursorFile, openCursorFile } from './call/cursor-file.ts'
 import { findAccount } from './call/profile.ts'
 import type { Verb } from './nouns/noun.ts'
@@ -19,11 +19,7 @@ const POLL_MS = 500
 const LINE_EVERY = 100
 
 /** After these refusals each further one would be the same. */
-const HOPELESS: ReadonlySet<Code> = new Set([
-  Code.Unauthenticated,
-  Code.PermissionDenied,
-  Code.ResourceExhausted,
-])
+const HOPELESS: ReadonlySet<string> = new Set(['unauthenticated', 'permission_denied', 'resource_exhausted'])
 
 /** Where a command without an ID remembers the work that it has begun, until that has ended. */
 function unfinished(service: DescService, verb: Verb, flags: Flags, terminal: Terminal): CursorFile {
@@ -57,11 +53,11 @@ export async function runMany(
 ): Promise<Message> {
   const file = unfinished(service, verb, flags, terminal)
   const progress = methodOf(service, { rpc: many.progress })
-  const read = (replayId: string) => connection.call(service, progress, create(progress.input, { replayId }))
+  const read = (replayId: string) => connection.call(progress, create(progress.input, { replayId }))
   const begun = flags['dryRun'] ? '' : file.read()
-  let answer = begun === '' ? undefined : await read(begun).catch(nothingFor(Code.NotFound))
+  let answer = begun === '' ? undefined : await read(begun).catch(nothingFor('not_found'))
   if (answer === undefined || workOf(answer)?.endTime !== undefined)
-    answer = await connection.call(service, method, request)
+    answer = await connection.call(method, request)
   const shown = createProgress(terminal)
   for (let reads = 0; ; reads += 1) {
     const work = workOf(answer)
@@ -88,12 +84,12 @@ function workOf(answer: Message): Work | undefined {
   return Reflect.get(answer, 'replay')
 }
 
-function codeOf(error: unknown): Code | undefined {
-  return error instanceof CommandError && error.cause instanceof ConnectError ? error.cause.code : undefined
+function codeOf(error: unknown): string | undefined {
+  return error instanceof CommandError && error.cause instanceof RpcError ? error.cause.code : undefined
 }
 
 /** Makes a refusal with this code nothing. */
-function nothingFor(code: Code) {
+function nothingFor(code: string) {
   return (error: unknown): undefined => {
     if (codeOf(error) !== code) throw error
   }
@@ -114,7 +110,7 @@ export async function runEach(
   const method = methodOf(service, verb)
   const list = methodOf(service, { rpc: each.list })
   if (!flags['dryRun']) demandFilter(verb, list, flags)
-  const connection = connect(findAccount(flags, terminal), hasReasonField(method) ? undefined : flags.reason)
+  const connection = openConnection(flags, terminal, { sends_reason: !hasReasonField(method) })
   const selecting = { name: verb.name, about: '', rpc: each.list, fixed: each.fixed }
   const call = { connection, service, method: list, verb: selecting, flags, terminal }
   const rows: Message[] = []
@@ -134,13 +130,13 @@ export async function runEach(
     shown.show(`${done + refused} of ${rows.length}`, (done + refused) % LINE_EVERY === 0)
     const row_id = String(Reflect.get(row, camel(id)))
     try {
-      await connection.call(service, method, requestOf(method, verb, row_id, flags))
+      await connection.call(method, requestOf(method, verb, row_id, flags))
       done += 1
     } catch (error) {
       if (!(error instanceof CommandError) || error.exit_code !== 1) throw error
       refused += 1
       terminal.stderr.write(`\n${row_id}: ${error.message}\n`)
-      if (HOPELESS.has(codeOf(error) ?? Code.Unknown)) break
+      if (HOPELESS.has(codeOf(error) ?? '')) break
     }
   }
   shown.end()

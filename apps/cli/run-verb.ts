@@ -1,6 +1,5 @@
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
-import { type Connection, connect } from './call/connection.ts'
-import { findAccount } from './call/profile.ts'
+import { type Connection, openConnection } from './call/connection.ts'
 import { sayingHowToRepeat } from './call/repeating.ts'
 import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printResource, resourceOf } from './output/print.ts'
@@ -27,16 +26,15 @@ export async function runVerb(
   const request = is_many ? manyRequestOf(method, verb, flags) : requestOf(method, verb, id, flags)
   const destroyed = destroyedBy(verb, request)
   if (destroyed !== undefined && !flags['yes']) await confirm(destroyed, terminal)
-  const account = findAccount(accountFlags(method, flags), terminal)
-  const connection = connect(account, hasReasonField(method) ? undefined : flags.reason)
+  const connection = openConnection(accountFlags(method, flags), terminal, {
+    sends_reason: !hasReasonField(method),
+  })
   const call = { connection, service, method, verb, flags, terminal }
   if (verb.columns !== undefined) return runList(call, verb.columns, request)
   if (isRowOfList(verb)) return findRow(call, verb.finds, id ?? '', request)
   const answer = await (is_many
     ? runMany(call, verb.many, request)
-    : sayingHowToRepeat(method.input, request, terminal, () =>
-        callOf(verb, connection, service, method, request, id),
-      ))
+    : sayingHowToRepeat(method, request, terminal, () => callOf(verb, connection, method, request, id)))
   const [desc, resource] = resourceOf(method.output, answer)
   if (flags.json) terminal.stdout.write(`${jsonOf(desc, resource, 2)}\n`)
   else if (flags.jsonl) terminal.stdout.write(`${jsonOf(desc, resource)}\n`)
@@ -63,16 +61,15 @@ function destroyedBy({ confirms }: Verb, request: Message): string | undefined {
 async function callOf(
   verb: Verb,
   connection: Connection,
-  service: DescService,
   method: DescMethodUnary,
   request: Message,
   id: string | undefined,
 ): Promise<Message> {
-  if (verb.finds !== 'payment' || id === undefined) return connection.call(service, method, request)
+  if (verb.finds !== 'payment' || id === undefined) return connection.call(method, request)
   const { byAnyId } = await import('./call/find-payment.ts')
   return byAnyId(connection, id, 'payments show', (payment_id) => {
     Reflect.set(request, 'paymentId', payment_id)
-    return connection.call(service, method, request)
+    return connection.call(method, request)
   })
 }
 

@@ -31,7 +31,7 @@ const TEXT_MAX = 2_000
  * Sends a callback until the receiver takes it: for as long as nothing listens there, and three times when it answers with an error or
  * not at all. The last answer counts then, so that one callback with a fault in its receiver does not hold up the others.
  *
- * @param onAnswer gets the answer of each try; of tries that find nothing, only that of the first
+ * @param onAnswer gets the answer of each try; of tries that find nothing, only the first answer
  */
 export async function deliverCallback(
   delivery: PulledDelivery,

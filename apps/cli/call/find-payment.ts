@@ -1,10 +1,6 @@
-import { create, type DescMethodUnary, type DescService, type Message } from '@bufbuild/protobuf'
+import { create, type DescMethodUnary } from '@bufbuild/protobuf'
 import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
-import {
-  SearchRequestSchema,
-  type SearchResponse,
-  SearchService,
-} from '#gen/multihub/backoffice/v1/search_service_pb.ts'
+import { SearchRequestSchema, SearchService } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import type { Reference } from '#gen/multihub/common/v1/reference_pb.ts'
 import { cleanText } from '#lib/contract/clean-text.ts'
 import { CommandError } from '../terminal.ts'
@@ -65,11 +61,10 @@ async function findPayment(connection: Connection, text: string, command: string
 }
 
 async function search(connection: Connection, text: string): Promise<readonly Reference[]> {
-  const answer = (await connection.call(
-    SearchService,
+  const answer = await connection.call(
     SearchService.method.search,
     create(SearchRequestSchema, { text, pageSize: FOUND_MAX }),
-  )) as SearchResponse
+  )
   if (answer.references.length === 0 && answer.unavailable.length > 0)
     throw new CommandError(3, `nothing found, but ${answer.unavailable.join(', ')} could not be asked`)
   return answer.references
@@ -113,10 +108,7 @@ async function paymentsOfRequest(
     createdTo: timestampFromMs(at_ms + AROUND_MS),
     pageSize: 1_000,
   })
-  const answer = await connection.call(ExchangeService, ExchangeService.method.listExchanges, request)
-  const { exchanges } = answer as Message & {
-    readonly exchanges: readonly { requestId: string; cId: string }[]
-  }
+  const { exchanges } = await connection.call(ExchangeService.method.listExchanges, request)
   const c_id = exchanges.find(({ requestId }) => requestId === id)?.cId ?? ''
   if (c_id === '') return []
   return (await search(connection, c_id)).filter(
@@ -130,36 +122,35 @@ type ReadOwner = (connection: Connection, id: string) => Promise<string | undefi
 const OWNERS: Readonly<Record<string, ReadOwner>> = {
   refund: async (connection, id) => {
     const { RefundService } = await import('#gen/multihub/support/v1/refund_service_pb.ts')
-    return read(connection, RefundService, RefundService.method.getRefund, 'refund', id)
+    return read(connection, RefundService.method.getRefund, 'refund', id)
   },
   chargeback: async (connection, id) => {
     const { ChargebackService } = await import('#gen/multihub/support/v1/chargeback_service_pb.ts')
-    return read(connection, ChargebackService, ChargebackService.method.getChargeback, 'chargeback', id)
+    return read(connection, ChargebackService.method.getChargeback, 'chargeback', id)
   },
   ticket: async (connection, id) => {
     const { TicketService } = await import('#gen/multihub/support/v1/ticket_service_pb.ts')
-    return read(connection, TicketService, TicketService.method.getTicket, 'ticket', id)
+    return read(connection, TicketService.method.getTicket, 'ticket', id)
   },
   delivery: async (connection, id) => {
     const { DeliveryService } = await import('#gen/multihub/notifier/v1/delivery_service_pb.ts')
-    return read(connection, DeliveryService, DeliveryService.method.getDelivery, 'delivery', id)
+    return read(connection, DeliveryService.method.getDelivery, 'delivery', id)
   },
   anomaly: async (connection, id) => {
     const { PaymentService } = await import('#gen/multihub/payments/v1/payment_service_pb.ts')
-    return read(connection, PaymentService, PaymentService.method.getAnomaly, 'anomaly', id)
+    return read(connection, PaymentService.method.getAnomaly, 'anomaly', id)
   },
 }
 
 async function read(
   connection: Connection,
-  service: DescService,
   method: DescMethodUnary,
   kind: string,
   id: string,
 ): Promise<string | undefined> {
   const request = create(method.input)
   Reflect.set(request, `${kind}Id`, id)
-  const answer = await connection.call(service, method, request)
+  const answer = await connection.call(method, request)
   const thing: { readonly paymentId?: string } | undefined = Reflect.get(answer, kind)
   return thing?.paymentId
 }

@@ -1,14 +1,14 @@
-import type { DescMessage } from '@bufbuild/protobuf'
-import { Code, type ConnectError } from '@connectrpc/connect'
-import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
+import { type DescMessage, fromBinary } from '@bufbuild/protobuf'
+import { type ErrorDetail, ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
 import { CommandError } from '../terminal.ts'
+import type { RpcError } from './connect-protocol.ts'
 
 /** The header of every answer that says the release of the server. */
 export const RELEASE_HEADER = 'multihub-release'
 
 /** The refusals that mean that there is no server, or none that can work now. */
-const UNREACHABLE: ReadonlySet<Code> = new Set([Code.Unavailable, Code.DeadlineExceeded, Code.Unknown])
+const UNREACHABLE: ReadonlySet<string> = new Set(['unavailable', 'deadline_exceeded', 'unknown'])
 
 /** The address and the request of a call. */
 export interface CallContext {
@@ -19,14 +19,14 @@ export interface CallContext {
 }
 
 /** The sentences of a refusal: its code, message and field, the request id, and what to do. Never a stack. */
-export function toCommandError(error: ConnectError, called: CallContext): CommandError {
+export function toCommandError(error: RpcError, called: CallContext): CommandError {
   const { url } = called
-  const release = error.metadata.get(RELEASE_HEADER) ?? called.release
-  const [detail] = error.findDetails(ErrorDetailSchema)
+  const release = error.headers.get(RELEASE_HEADER) ?? called.release
+  const detail = detailOf(error)
   const details = detailsOf(detail?.detailsJson)
-  const request_id = error.metadata.get('x-request-id')
+  const request_id = error.headers.get('x-request-id')
   const hints = [hintOf(error, details, called.input), ...releaseHints(error, release)]
-  const sentence = [error.rawMessage, ...detailTexts(details)].filter((part) => part !== '').join(': ')
+  const sentence = [error.message, ...detailTexts(details)].filter((part) => part !== '').join(': ')
   const text = [
     request_id === null ? sentence : `${sentence} (request ${request_id})`,
     ...hints.filter((hint) => hint !== ''),
@@ -35,11 +35,21 @@ export function toCommandError(error: ConnectError, called: CallContext): Comman
     return new CommandError(3, release === undefined ? `no back office answers at ${url}: ${text}` : text, {
       cause: error,
     })
-  const name = Code[error.code].replace(/(?!^)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase()
+  const name = error.code.replaceAll('_', ' ')
   return new CommandError(1, `refused ${detail?.code ?? name}: ${text}`, {
     cause: error,
     ...(detail && { error_code: detail.code }),
   })
+}
+
+/** The error of the error table, when the refusal has one. */
+function detailOf({ details }: RpcError): ErrorDetail | undefined {
+  const part = details.find(({ type }) => type === ErrorDetailSchema.typeName)
+  try {
+    return part && fromBinary(ErrorDetailSchema, part.bytes)
+  } catch {
+    return undefined
+  }
 }
 
 type Details = Readonly<Record<string, unknown>>
@@ -62,21 +72,21 @@ function detailTexts({ description, reason, ...more }: Details): readonly string
 }
 
 /** What to do about a refusal. */
-function hintOf({ code }: ConnectError, details: Details, { fields }: DescMessage): string {
+function hintOf({ code }: RpcError, details: Details, { fields }: DescMessage): string {
   const { approval_id, description } = details
   if (typeof approval_id === 'string')
     return `a second person decides: multihub approvals approve ${approval_id} --reason "..."`
   const field = fields.find(({ name }) => name === description)
-  if (field !== undefined && code === Code.InvalidArgument)
+  if (field !== undefined && code === 'invalid_argument')
     return `the flag of this field is --${field.name.replaceAll('_', '-')}`
   switch (code) {
-    case Code.Unauthenticated:
+    case 'unauthenticated':
       return 'run "multihub login", or give --token'
-    case Code.PermissionDenied:
+    case 'permission_denied':
       return '"multihub whoami" shows your rights'
-    case Code.NotFound:
+    case 'not_found':
       return '"multihub search ID" finds what an identifier names'
-    case Code.ResourceExhausted:
+    case 'resource_exhausted':
       return 'wait a minute, then try again'
     default:
       return ''
@@ -84,11 +94,11 @@ function hintOf({ code }: ConnectError, details: Details, { fields }: DescMessag
 }
 
 /** Names both releases when another release can be the cause: an RPC or a field that one of both does not know. */
-function releaseHints({ code, rawMessage }: ConnectError, release: string | undefined): readonly string[] {
+function releaseHints({ code, message }: RpcError, release: string | undefined): readonly string[] {
   const { version } = readBuildInfo()
-  const is_unknown_rpc = code === Code.Unimplemented
-  const is_unknown_field = rawMessage.includes('unknown field')
-  if (!is_unknown_rpc && !is_unknown_field && code !== Code.InvalidArgument) return []
+  const is_unknown_rpc = code === 'unimplemented'
+  const is_unknown_field = message.includes('unknown field')
+  if (!is_unknown_rpc && !is_unknown_field && code !== 'invalid_argument') return []
   if (release === undefined)
     return is_unknown_rpc ? ['is this the address of a back office? it does not say its release'] : []
   const order = compareReleases(release, version)

@@ -1,30 +1,30 @@
-import type { DescMessage, Message } from '@bufbuild/protobuf'
-import { Code, ConnectError } from '@connectrpc/connect'
+import type { DescMethodUnary, Message } from '@bufbuild/protobuf'
+import { UNCLEAR_CODES } from '#lib/contract/unclear-codes.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
-
-/** The statuses after which the server may have acted all the same. */
-const UNCLEAR: ReadonlySet<Code> = new Set([
-  Code.Unavailable,
-  Code.DeadlineExceeded,
-  Code.Canceled,
-  Code.Internal,
-  Code.Unknown,
-])
+import { RpcError } from './connect-protocol.ts'
 
 const INTERRUPTED = 130
 
+/** Whether an RPC changes nothing, by its name. */
+export function isRead({ localName }: Pick<DescMethodUnary, 'localName'>): boolean {
+  return /^(?:get|list|find|search|explain|export|preview|whoAmI|verifyAudit)/.test(localName)
+}
+
 /**
- * Makes a call that is done once per operation id. When its answer is lost, also because the person interrupts it, the person learns the
- * id with which the same command does nothing twice.
+ * Makes a call. When the answer of an act is lost, also because the person interrupts it, the person learns that it may have been done,
+ * and the operation id with which the same command does nothing twice.
  */
 export async function sayingHowToRepeat<T>(
-  { fields }: DescMessage,
+  method: DescMethodUnary,
   request: Message,
   { stderr }: Terminal,
   call: () => Promise<T>,
 ): Promise<T> {
-  if (!fields.some(({ name }) => name === 'operation_id')) return call()
-  const how = `it may have been done: repeat it with --operation-id ${Reflect.get(request, 'operationId')}, then it is done once`
+  if (isRead(method)) return call()
+  const has_id = method.input.fields.some(({ name }) => name === 'operation_id')
+  const how = has_id
+    ? `it may have been done: repeat it with --operation-id ${Reflect.get(request, 'operationId')}, then it is done once`
+    : 'it may have been done: look before you repeat it'
   const onInterrupt = (): void => {
     stderr.write(`\n${how}\n`)
     process.exit(INTERRUPTED)
@@ -43,5 +43,5 @@ export async function sayingHowToRepeat<T>(
 }
 
 function isUnclear({ cause }: CommandError): boolean {
-  return cause instanceof ConnectError && UNCLEAR.has(cause.code)
+  return cause instanceof RpcError && UNCLEAR_CODES.has(cause.code)
 }

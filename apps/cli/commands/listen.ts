@@ -2,12 +2,11 @@ import { create, toJson } from '@bufbuild/protobuf'
 import {
   CallbackService,
   ListenToCallbacksRequestSchema,
-  type ListenToCallbacksResponse,
 } from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
 import { type PulledDelivery, PulledDeliverySchema } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { cleanText } from '#lib/contract/clean-text.ts'
-import { connect } from '../call/connection.ts'
+import { openConnection } from '../call/connection.ts'
 import { openCursorFile } from '../call/cursor-file.ts'
 import { deliverCallback, isAuthentic, type LocalAnswer } from '../call/deliver-callback.ts'
 import { followStream } from '../call/follow.ts'
@@ -44,19 +43,18 @@ export const declare: DeclareCommand = (command, terminal) => {
 async function listen(flags: ListenFlags, terminal: Terminal): Promise<void> {
   const target = checkTarget(flags.forwardTo)
   const account = findAccount(flags, terminal)
-  const connection = connect(account, flags.reason)
+  const connection = openConnection(flags, terminal)
   const merchant_id = await ownMerchant(connection, flags.merchant)
   const cursor_file = openCursorFile('listen', [account.url, merchant_id, target?.href ?? ''], terminal)
-  const open = (sinceCursor: string): AsyncIterable<ListenToCallbacksResponse> =>
+  const open = (sinceCursor: string) =>
     connection.stream(
-      CallbackService,
       CallbackService.method.listenToCallbacks,
       create(ListenToCallbacksRequestSchema, {
         merchantId: merchant_id,
         events: flags.events?.split(',').map((event) => event.trim()) ?? [],
         sinceCursor,
       }),
-    ) as AsyncIterable<ListenToCallbacksResponse>
+    )
   const first_cursor = flags.fromNow || flags.printSecret ? '' : cursor_file.read()
   let secret = ''
   try {

@@ -1,9 +1,5 @@
 import { create } from '@bufbuild/protobuf'
-import {
-  PrincipalService,
-  WhoAmIRequestSchema,
-  type WhoAmIResponse,
-} from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
+import { PrincipalService, WhoAmIRequestSchema } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { cleanText } from '#lib/contract/clean-text.ts'
 import { connect } from '../call/connection.ts'
 import { signInByDevice } from '../call/device-sign-in.ts'
@@ -30,12 +26,10 @@ export const declare: DeclareCommand = (command, terminal) => {
       const url = (await addressOf(flags, terminal)).replace(/\/+$/, '')
       const token = flags.oidc ? await signInByDevice(url, terminal.stderr) : await tokenOf(flags, terminal)
       const account = findAccount({ url, token }, terminal)
-      const answer = await connect(account, undefined).call(
-        PrincipalService,
+      const { principal } = await connect(account).call(
         PrincipalService.method.whoAmI,
         create(WhoAmIRequestSchema),
       )
-      const { principal } = answer as WhoAmIResponse
       writeProfile(flags.profile, account, terminal)
       terminal.stdout.write(
         `signed in at ${account.url} as ${cleanText(principal?.name ?? '')} (${principal?.rights.join(', ')})\n`,

@@ -3,13 +3,11 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import {
   ExchangeService,
   WatchExchangesRequestSchema,
-  type WatchExchangesResponse,
 } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
 import { type Exchange, ExchangeSchema } from '#gen/multihub/gateway/v1/exchange_pb.ts'
 import { cleanText } from '#lib/contract/clean-text.ts'
-import { connect } from '../call/connection.ts'
+import { openConnection } from '../call/connection.ts'
 import { followStream } from '../call/follow.ts'
-import { findAccount } from '../call/profile.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { CommandError } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
@@ -46,13 +44,12 @@ export const declare: DeclareCommand = (command, terminal) => {
       code,
       onlyRefused: flags.onlyRefused === true,
     }
-    const connection = connect(findAccount(flags, terminal), flags.reason)
-    const open = (sinceCursor: string): AsyncIterable<WatchExchangesResponse> =>
+    const connection = openConnection(flags, terminal)
+    const open = (sinceCursor: string) =>
       connection.stream(
-        ExchangeService,
         ExchangeService.method.watchExchanges,
         create(WatchExchangesRequestSchema, { ...filter, sinceCursor }),
-      ) as AsyncIterable<WatchExchangesResponse>
+      )
     const seen = new Set<string>()
     let is_open = false
     for await (const { exchanges, lost } of followStream(open, terminal)) {

@@ -10,8 +10,7 @@ import {
 import type { OpenItems } from '#gen/multihub/common/v1/open_items_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { spanText, timeText } from '#lib/contract/shown-values.ts'
-import { connect } from '../call/connection.ts'
-import { findAccount } from '../call/profile.ts'
+import { openConnection } from '../call/connection.ts'
 import { inTone } from '../output/colour.ts'
 import { layOut } from '../output/table.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
@@ -47,16 +46,16 @@ const MACHINE_ITEMS = [
 export const declare: DeclareCommand = (command, terminal) => {
   addCommonFlags(command)
   command.action(async (flags: CommonFlags) => {
-    const connection = connect(findAccount(flags, terminal), undefined)
+    const connection = openConnection(flags, terminal)
     const request = create(GetOverviewRequestSchema)
-    const answer = await connection.call(OverviewService, OverviewService.method.getOverview, request)
+    const answer = await connection.call(OverviewService.method.getOverview, request)
     const { stdout } = terminal
     if (flags.json || flags.jsonl) {
-      const json = toJson(GetOverviewResponseSchema, answer as GetOverviewResponse, {
+      const json = toJson(GetOverviewResponseSchema, answer, {
         alwaysEmitImplicit: true,
       })
       stdout.write(`${JSON.stringify(json, null, flags.json ? 2 : undefined)}\n`)
-    } else printOverview(stdout, answer as GetOverviewResponse)
+    } else printOverview(stdout, answer)
   })
 }
 

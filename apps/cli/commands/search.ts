@@ -1,12 +1,7 @@
 import { create } from '@bufbuild/protobuf'
-import {
-  SearchRequestSchema,
-  type SearchResponse,
-  SearchService,
-} from '#gen/multihub/backoffice/v1/search_service_pb.ts'
+import { SearchRequestSchema, SearchService } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import { ReferenceSchema } from '#gen/multihub/common/v1/reference_pb.ts'
-import { connect } from '../call/connection.ts'
-import { findAccount } from '../call/profile.ts'
+import { openConnection } from '../call/connection.ts'
 import { jsonOf, printTable } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { DeclareCommand } from './command.ts'
@@ -22,13 +17,9 @@ export const declare: DeclareCommand = (command, terminal) => {
   command.option('--reason <text>', 'why; a search that finds people goes into the audit trail')
   addCommonFlags(command)
   command.action(async (text: string, flags: CommonFlags) => {
-    const connection = connect(findAccount(flags, terminal), flags.reason)
+    const connection = openConnection(flags, terminal)
     const request = create(SearchRequestSchema, { text, pageSize: PAGE_SIZE })
-    const answer = (await connection.call(
-      SearchService,
-      SearchService.method.search,
-      request,
-    )) as SearchResponse
+    const answer = await connection.call(SearchService.method.search, request)
     const { stdout, stderr } = terminal
     const { references, unavailable, nextPageToken } = answer
     if (flags.json) stdout.write(`[${references.map((one) => jsonOf(ReferenceSchema, one)).join(',\n')}]\n`)

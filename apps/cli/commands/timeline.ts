@@ -10,9 +10,8 @@ import {
 import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { cleanText } from '#lib/contract/clean-text.ts'
 import { amountText, durationText, valueText } from '#lib/contract/shown-values.ts'
-import { connect } from '../call/connection.ts'
+import { openConnection } from '../call/connection.ts'
 import { byAnyId } from '../call/find-payment.ts'
-import { findAccount } from '../call/profile.ts'
 import { stateText } from '../output/colour.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
@@ -32,21 +31,20 @@ export const declare: DeclareCommand = (command, terminal) => {
   addCommonFlags(command)
   command.option('--reason <text>', 'why; it goes into the audit trail')
   command.action(async (id: string, flags: CommonFlags & { readonly reveal?: boolean }) => {
-    const connection = connect(findAccount(flags, terminal), flags.reason)
+    const connection = openConnection(flags, terminal)
     const answer = await byAnyId(connection, id, 'timeline', (paymentId) =>
       connection.call(
-        TimelineService,
         TimelineService.method.getTimeline,
         create(GetTimelineRequestSchema, { paymentId, reveal: flags.reveal === true }),
       ),
     )
     const { stdout } = terminal
     if (flags.json || flags.jsonl) {
-      const json = toJson(GetTimelineResponseSchema, answer as GetTimelineResponse, {
+      const json = toJson(GetTimelineResponseSchema, answer, {
         alwaysEmitImplicit: true,
       })
       stdout.write(`${JSON.stringify(json, null, flags.json ? 2 : undefined)}\n`)
-    } else printTimeline(stdout, answer as GetTimelineResponse, flags.minor === true)
+    } else printTimeline(stdout, answer, flags.minor === true)
   })
 }
 

@@ -3,24 +3,18 @@ import {
   CallbackService,
   type TriggerEventResponse,
 } from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
-import {
-  GetTimelineRequestSchema,
-  type GetTimelineResponse,
-  TimelineService,
-} from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
+import { GetTimelineRequestSchema, TimelineService } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { type Credential, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import {
   CredentialService,
   ListCredentialsRequestSchema,
-  type ListCredentialsResponse,
 } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { clock } from '#lib/base/time.ts'
 import { cleanText } from '#lib/contract/clean-text.ts'
 import type { EventName } from '#lib/contract/events.ts'
-import { type Connection, connect } from '../call/connection.ts'
+import { type Connection, openConnection } from '../call/connection.ts'
 import { ownMerchant } from '../call/own-merchant.ts'
-import { findAccount } from '../call/profile.ts'
 import { sayingHowToRepeat } from '../call/repeating.ts'
 import { jsonOf } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
@@ -99,7 +93,7 @@ async function trigger(event: string | undefined, flags: TriggerFlags, terminal:
     const problem = event === undefined ? 'trigger needs an event' : `there is no event ${event}`
     throw new CommandError(2, `${problem}:\n${eventsText()}`)
   }
-  const connection = connect(findAccount(flags, terminal), flags.reason)
+  const connection = openConnection(flags, terminal)
   const merchant = await ownMerchant(connection, flags.merchant ?? flags.merchantId)
   const application =
     flags.application ?? flags.applicationId ?? (await chooseApplication(connection, merchant))
@@ -109,11 +103,11 @@ async function trigger(event: string | undefined, flags: TriggerFlags, terminal:
     application,
   })
   const { stdout } = terminal
-  const { input, output } = CallbackService.method.triggerEvent
-  const made = await sayingHowToRepeat(input, request, terminal, () =>
+  const { triggerEvent } = CallbackService.method
+  const made = await sayingHowToRepeat(triggerEvent, request, terminal, () =>
     untilHappened(connection, request, terminal),
   )
-  if (flags.json || flags.jsonl) stdout.write(`${jsonOf(output, made, flags.json ? 2 : undefined)}\n`)
+  if (flags.json || flags.jsonl) stdout.write(`${jsonOf(triggerEvent.output, made, flags.json ? 2 : undefined)}\n`)
   else await show(connection, made, flags, terminal)
   if (made.pending)
     throw new CommandError(
@@ -130,11 +124,7 @@ async function untilHappened(
 ): Promise<TriggerEventResponse> {
   const until_ms = clock.monotonic_ms() + WAIT_MAX_MS
   for (let calls = 1; ; calls += 1) {
-    const made = (await connection.call(
-      CallbackService,
-      CallbackService.method.triggerEvent,
-      request,
-    )) as TriggerEventResponse
+    const made = await connection.call(CallbackService.method.triggerEvent, request)
     if (!made.pending || clock.monotonic_ms() > until_ms) return made
     if (calls === 1) stderr.write('the event has not happened yet; waiting\n')
   }
@@ -144,8 +134,7 @@ async function untilHappened(
 async function chooseApplication(connection: Connection, merchantId: string): Promise<string> {
   const { listCredentials } = CredentialService.method
   const request = create(ListCredentialsRequestSchema, { merchantId })
-  const answer = await connection.call(CredentialService, listCredentials, request)
-  const { credentials } = answer as ListCredentialsResponse
+  const { credentials } = await connection.call(listCredentials, request)
   const chosen = credentials.find(
     ({ environment, status }: Credential) =>
       environment === Environment.TEST && status === CredentialStatus.ACTIVE,
@@ -169,7 +158,7 @@ async function show(
   const payment = references.find(({ kind }) => kind === 'payment')
   if (payment === undefined) return
   const request = create(GetTimelineRequestSchema, { paymentId: payment.id })
-  const timeline = await connection.call(TimelineService, TimelineService.method.getTimeline, request)
+  const timeline = await connection.call(TimelineService.method.getTimeline, request)
   stdout.write('\n')
-  printTimeline(stdout, timeline as GetTimelineResponse, flags.minor === true)
+  printTimeline(stdout, timeline, flags.minor === true)
 }

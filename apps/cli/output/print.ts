@@ -90,8 +90,8 @@ function fieldsOn(row: DescMessage, path: string): readonly DescField[] {
 }
 
 /**
- * Prints one resource as lines of names and values; parts are indented, lists have one line per item. `currency` is that of the amounts
- * which have none of their own.
+ * Prints one resource as lines of names and values; parts are indented, lists have one line per item. `currency` is for amounts
+ * without a currency of their own.
  */
 export function printResource(
   output: Output,

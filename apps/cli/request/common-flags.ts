@@ -10,6 +10,7 @@ export interface CommonFlags {
   readonly minor?: boolean
   readonly reason?: string
   readonly explain?: boolean
+  readonly timeout?: string
 }
 
 /** Adds the flags of every command that calls the back office. */
@@ -24,4 +25,5 @@ export function addCommonFlags(command: Command): void {
     .option(`${address} <url>`, 'the back office (MULTIHUB_URL)')
     .option('--token <token>', 'your token (MULTIHUB_TOKEN)')
     .option('--profile <name>', 'the profile of "multihub login" (MULTIHUB_PROFILE)')
+    .option('--timeout <seconds>', 'how long to wait for an answer (default: 30)')
 }

@@ -1,19 +1,11 @@
-import { Code } from '@connectrpc/connect'
+import { codeToString } from '@connectrpc/connect/protocol-connect'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { UNCLEAR_CODES } from '#lib/contract/unclear-codes.ts'
 import { RpcStatusError, toCallerError } from '#lib/rpc/errors.ts'
-
-/** The statuses after which the owner may have acted all the same. */
-const UNCLEAR: ReadonlySet<Code> = new Set([
-  Code.Unavailable,
-  Code.DeadlineExceeded,
-  Code.Canceled,
-  Code.Internal,
-  Code.Unknown,
-])
 
 /** Whether the error of a call leaves open if the owner has acted. */
 export function isUnclear(error: unknown): boolean {
-  return UNCLEAR.has(toCallerError(error).code)
+  return UNCLEAR_CODES.has(codeToString(toCallerError(error).code))
 }
 
 /** The code of an error in the error table; 0 for a refusal of the RPC layer. */

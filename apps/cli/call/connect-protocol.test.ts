@@ -1,0 +1,170 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import {
+  ExchangeService,
+  WatchExchangesResponseSchema,
+} from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
+import {
+  ListMerchantsRequestSchema,
+  MerchantService,
+} from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { RpcError } from './connect-protocol.ts'
+import { connect } from './connection.ts'
+
+let serve: RequestListener
+let requests: { readonly path: string; readonly token: string }[]
+const server = createServer((request, response) => {
+  requests.push({ path: request.url ?? '', token: request.headers.authorization ?? '' })
+  request.resume()
+  serve(request, response)
+})
+let url: string
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => {
+  server.close()
+  server.closeAllConnections()
+})
+
+const { listMerchants } = MerchantService.method
+const { watchExchanges } = ExchangeService.method
+
+/** What a call comes to: its answer, or its code and what people read. */
+async function list(answer: RequestListener, timeout_ms = 60_000) {
+  ;[serve, requests] = [answer, []]
+  const call = connect({ url, token: 'mhp_a' }, { timeout_ms }).call(
+    listMerchants,
+    create(ListMerchantsRequestSchema),
+  )
+  return call.catch(outcomeOf)
+}
+
+/** The cursors of a stream, and then what ended it. */
+async function watch(answer: RequestListener) {
+  ;[serve, requests] = [answer, []]
+  const got: unknown[] = []
+  try {
+    const stream = connect({ url, token: 'mhp_a' }).stream(watchExchanges, create(watchExchanges.input))
+    for await (const { cursor } of stream) got.push(cursor)
+  } catch (error) {
+    got.push(outcomeOf(error as Error))
+  }
+  return got
+}
+
+const outcomeOf = ({ cause, message }: Error) => [cause instanceof RpcError ? cause.code : cause, message]
+const fails = (code: string, message: string) => [code, expect.stringContaining(message)]
+
+/** Sends bytes until nobody reads them. */
+function endless(kind: string, part: Uint8Array): RequestListener {
+  return (_request, response) => {
+    response.writeHead(200, { 'content-type': kind })
+    const send = (): void => {
+      while (!response.destroyed && response.write(part)) {}
+    }
+    response.on('drain', send)
+    send()
+  }
+}
+
+const UNARY = 'application/proto'
+const STREAM = 'application/connect+proto'
+
+test('no answer can fill the memory', async () => {
+  const longer = fails('internal', 'longer than 16777216 bytes')
+  const part = new Uint8Array(65_536)
+  expect(await list(endless(UNARY, part))).toEqual(longer)
+  expect(await list(endless('text/html', part))).toEqual(longer)
+  // The first message says that it has 2 GiB.
+  expect(await watch(endless(STREAM, Uint8Array.from([0, 0x80, 0, 0, 0, ...part])))).toEqual([longer])
+  expect(await watch(endless('text/html', part))).toEqual([longer])
+})
+
+test('an answer that goes on too slowly ends with the time of the call', async () => {
+  const drip: RequestListener = (_request, response) => {
+    response.writeHead(200, { 'content-type': UNARY })
+    response.flushHeaders()
+  }
+  expect(await list(drip, 50)).toEqual(fails('deadline_exceeded', 'no answer within 0.05 s'))
+  expect(await list(() => undefined, 50)).toEqual(fails('deadline_exceeded', 'no answer within 0.05 s'))
+})
+
+test('the token goes to no other address', async () => {
+  for (const status of [301, 302, 307, 308]) {
+    const redirect: RequestListener = (_request, response) =>
+      response.writeHead(status, { location: `${url}/elsewhere` }).end()
+    expect(await list(redirect)).toEqual(fails('unknown', `it sends to ${url}/elsewhere`))
+    expect(requests).toEqual([expect.objectContaining({ token: 'Bearer mhp_a' })])
+    expect(await watch(redirect)).toEqual([fails('unknown', `it sends to ${url}/elsewhere`)])
+    expect(requests).toHaveLength(1)
+  }
+})
+
+const answerWith =
+  (status: number, kind: string, body: string | Uint8Array): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(status, { 'content-type': kind }).end(body)
+
+test.each([
+  ['what is no message', 200, UNARY, 'abc', 'internal', 'the answer cannot be read'],
+  ['a page', 200, 'text/html', '<p>', 'unknown', 'what answers is not a back office'],
+  ['a page of a proxy', 502, 'text/html', '<p>', 'unavailable', 'HTTP 502'],
+  ['a refusal without a form', 403, 'application/json', '[', 'permission_denied', 'HTTP 403'],
+  ['a code that does not exist', 500, 'application/json', '{"code":"\\u001b[2J"}', 'unknown', 'HTTP 500'],
+  [
+    'details that cannot be read',
+    400,
+    'application/json',
+    '{"code":"not_found","message":"no","details":[null,7,{"type":"multihub.common.v1.ErrorDetail","value":"//"}]}',
+    'not_found',
+    'refused not found: no',
+  ],
+])('%s', async (_name, status, kind, body, code, message) => {
+  expect(await list(answerWith(status, kind, body))).toEqual(fails(code, message))
+})
+
+const envelope = (flags: number, body: Uint8Array): Uint8Array =>
+  Uint8Array.from([flags, 0, 0, body.length >> 8, body.length & 255, ...body])
+const message = (cursor: string) =>
+  envelope(0, toBinary(WatchExchangesResponseSchema, create(WatchExchangesResponseSchema, { cursor })))
+const end = (json: string) => envelope(2, Buffer.from(json))
+
+test('messages of a stream arrive whole, however their bytes are cut', async () => {
+  const long = 'c'.repeat(1_000)
+  const bytes = Buffer.concat([message('a'), message('b'), message(long), end('{}')])
+  for (const size of [1, 4, 5, 6, 999, bytes.length]) {
+    const cut: RequestListener = async (_request, response) => {
+      response.writeHead(200, { 'content-type': STREAM })
+      for (let at = 0; at < bytes.length; at += size)
+        await new Promise<void>((sent) => response.write(bytes.subarray(at, at + size), () => sent()))
+      response.end()
+    }
+    expect([size, await watch(cut)]).toEqual([size, ['a', 'b', long]])
+  }
+})
+
+test.each([
+  ['that is cut off', Buffer.from([]), fails('unavailable', 'the stream broke off')],
+  ['that is cut off in a message', message('b').subarray(0, 6), fails('unavailable', 'the stream broke off')],
+  [
+    'that ends with a refusal',
+    end('{"error":{"code":"unauthenticated","message":"revoked"}}'),
+    fails('unauthenticated', 'refused unauthenticated: revoked'),
+  ],
+  ['with an unreadable message', envelope(0, Buffer.from('abc')), fails('internal', 'cannot be read')],
+])('a stream %s', async (_name, rest, ended) => {
+  expect(await watch(answerWith(200, STREAM, Buffer.concat([message('a'), rest])))).toEqual(['a', ended])
+})
+
+test('a stream that is refused at once', async () => {
+  const refusal = '{"code":"invalid_argument","message":"since_cursor"}'
+  expect(await watch(answerWith(400, 'application/json', refusal))).toEqual([
+    fails('invalid_argument', 'since_cursor'),
+  ])
+})
