@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { startTestCli, type TestCli } from './cli.fixture.ts'
+import { evidenceSuite } from './evidence.suite.ts'
 import { loginSuite } from './login.suite.ts'
 import { overviewSuite } from './overview.suite.ts'
 import { packageSuite } from './package.suite.ts'
@@ -280,6 +281,7 @@ test('only the code in use is loaded', async () => {
   expect(servicesIn(await loadedBy('routes', 'list', '--help'))).toEqual(['route_service'])
 })
 
+evidenceSuite(() => cli)
 overviewSuite(() => cli)
 timelineSuite(() => cli)
 loginSuite(() => cli)

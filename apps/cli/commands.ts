@@ -40,6 +40,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/logs.ts'),
   },
   {
+    name: 'files',
+    about: 'files get: download a file of a ticket, comment or chargeback',
+    load: () => import('./commands/files.ts'),
+  },
+  {
     name: 'login',
     about: 'sign in by a token or OpenID Connect, and keep it as a profile',
     load: () => import('./commands/login.ts'),

@@ -46,11 +46,11 @@ const WITHOUT_VERB: Readonly<Record<string, string>> = {
   'SupportSummaryService/SummarizeSupport': 'a part of the overview',
   'DeliveryService/SummarizeDeliveries': 'a part of the overview',
   'ActService/FindAct': 'audit show has it',
-  'AttachmentService/PrepareEvidence': 'files go through PUT /files',
-  'AttachmentService/OpenEvidenceUpload': 'files go through PUT /files',
-  'AttachmentService/FinalizeEvidence': 'files go through PUT /files',
-  'AttachmentService/GetAttachment': 'files come from GET /files',
-  'AttachmentService/GetAttachments': 'files come from GET /files',
+  'AttachmentService/PrepareEvidence': 'multihub chargebacks add-evidence --file',
+  'AttachmentService/OpenEvidenceUpload': 'multihub chargebacks add-evidence --file',
+  'AttachmentService/FinalizeEvidence': 'multihub chargebacks add-evidence --file',
+  'AttachmentService/GetAttachment': 'multihub files get',
+  'AttachmentService/GetAttachments': 'multihub chargebacks add-evidence --file',
 }
 
 test('every RPC of the operator has a command', () => {

@@ -104,6 +104,10 @@ async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Term
   ])
   const method = methodOf(service, verb)
   addFieldFlags(command, method, verb)
+  if (verb.uploads !== undefined)
+    command
+      .option('--file <path>', 'the file to upload')
+      .option('--operation-id <text>', 'uploads of the same file under another id are another file')
   const explaining = noun.verbs.find(({ name }) => name === verb.explained_by)
   const explaining_service = explaining && (await (explaining.service ?? noun.service)())
   if (explaining !== undefined && explaining_service !== undefined)

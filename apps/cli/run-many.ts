@@ -8,7 +8,7 @@ import { type CursorFile, openCursorFile } from './call/cursor-file.ts'
 import { findAccount } from './call/profile.ts'
 import type { Verb } from './nouns/noun.ts'
 import { rowsField } from './output/print.ts'
-import { demandFilter, hasReasonField, requestOf } from './request/flags.ts'
+import { camel, demandFilter, hasReasonField, requestOf } from './request/flags.ts'
 import { type Flags, methodOf, pagesOf, type VerbCall } from './run-list.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
@@ -24,7 +24,7 @@ const HOPELESS: ReadonlySet<string> = new Set(['unauthenticated', 'permission_de
 /** Where a command without an ID remembers the work that it has begun, until that has ended. */
 function unfinished(service: DescService, verb: Verb, flags: Flags, terminal: Terminal): CursorFile {
   const { url } = findAccount(flags, terminal)
-  const { dryRun, yes, json, jsonl, minor, token, profile, url: _url, ...content } = flags
+  const { dryRun, yes, json, jsonl, minor, explain, timeout, token, profile, url: _url, ...content } = flags
   return openCursorFile('unfinished', [url, service.typeName, verb.rpc, JSON.stringify(content)], terminal)
 }
 
@@ -144,10 +144,6 @@ export async function runEach(
   const others = `${refused === 0 ? '' : `, ${refused} refused`}${left === 0 ? '' : `, ${left} not tried`}`
   terminal.stdout.write(`${done} ${what} done${others}\n`)
   if (refused > 0) throw new CommandError(1, 'not all were done')
-}
-
-function camel(name: string): string {
-  return name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** The sum of the rows' amounts in each currency; empty for rows without amounts. */

@@ -4,7 +4,8 @@ import { sayingHowToRepeat } from './call/repeating.ts'
 import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printResource, resourceOf } from './output/print.ts'
 import type { CommonFlags } from './request/common-flags.ts'
-import { demandConsent, demandId, hasReasonField, manyRequestOf, requestOf } from './request/flags.ts'
+import { flagName } from './request/field-value.ts'
+import { camel, demandConsent, demandId, hasReasonField, manyRequestOf, requestOf } from './request/flags.ts'
 import { type Flags, findRow, methodOf, runList } from './run-list.ts'
 import { runEach, runMany } from './run-many.ts'
 import { CommandError, type Terminal } from './terminal.ts'
@@ -30,6 +31,7 @@ export async function runVerb(
     sends_reason: !hasReasonField(method),
   })
   const call = { connection, service, method, verb, flags, terminal }
+  if (verb.uploads !== undefined) await upload(verb.uploads, connection, id ?? '', request, flags, terminal)
   if (verb.columns !== undefined) return runList(call, verb.columns, request)
   if (isRowOfList(verb)) return findRow(call, verb.finds, id ?? '', request)
   const answer = await (is_many
@@ -39,6 +41,26 @@ export async function runVerb(
   if (flags.json) terminal.stdout.write(`${jsonOf(desc, resource, 2)}\n`)
   else if (flags.jsonl) terminal.stdout.write(`${jsonOf(desc, resource)}\n`)
   else printResource(terminal.stdout, desc, resource, { is_minor: flags.minor === true })
+}
+
+/** Uploads the file of `--file`, unless the id of an uploaded one is given, and fills its field of the request. */
+async function upload(
+  field: string,
+  connection: Connection,
+  id: string,
+  request: Message,
+  { file, operationId }: Flags,
+  terminal: Terminal,
+): Promise<void> {
+  const name = camel(field)
+  if (typeof file !== 'string') {
+    if (Reflect.get(request, name) === '')
+      throw new CommandError(2, `give --file PATH, or --${flagName(field)} of a file that is uploaded`)
+    return
+  }
+  const { uploadEvidence } = await import('./call/upload-evidence.ts')
+  const operation_id = typeof operationId === 'string' ? operationId : undefined
+  Reflect.set(request, name, await uploadEvidence(connection, id, file, operation_id, terminal))
 }
 
 /** The flags that name the back office: `--url` is the field where the request has one. */

@@ -87,7 +87,8 @@ export async function callUnary<O extends DescMessage>(
   request: Message,
   target: Target,
 ): Promise<{ readonly message: MessageShape<O>; readonly headers: Headers }> {
-  const response = await post(method, toBinary(method.input, request), 'application/proto', target)
+  const body = toBinary(method.input, request)
+  const response = await send('POST', pathOf(method), { type: 'application/proto', body }, target)
   const bytes = await readAll(response)
   checkKind(response, bytes, 'application/proto')
   return { message: readMessage(method.output, bytes, response.headers), headers: response.headers }
@@ -103,7 +104,8 @@ export async function* callStream<O extends DescMessage>(
   const enveloped = new Uint8Array(PREFIX_BYTES + message.length)
   new DataView(enveloped.buffer).setUint32(1, message.length)
   enveloped.set(message, PREFIX_BYTES)
-  const response = await post(method, enveloped, 'application/connect+proto', target)
+  const content = { type: 'application/connect+proto', body: enveloped }
+  const response = await send('POST', pathOf(method), content, target)
   if (response.status !== 200 || !isOfKind(response, 'application/connect+proto'))
     checkKind(response, await readAll(response), 'application/connect+proto')
   for await (const { flags, bytes } of envelopesOf(response)) {
@@ -118,17 +120,44 @@ export async function* callStream<O extends DescMessage>(
   throw new RpcError('unavailable', 'the stream broke off', { headers: response.headers })
 }
 
-async function post(
-  { parent, name }: DescMethod,
-  body: Uint8Array<ArrayBuffer>,
-  kind: string,
+/** The bytes of a request. */
+export interface Content {
+  readonly type: string
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/**
+ * Sends the bytes of a file, or asks for them: what the back office serves beside its RPCs, with the same refusals. Throws `RpcError`.
+ * The caller reads the body of the answer.
+ */
+export async function transfer(
+  method: 'GET' | 'PUT',
+  path: string,
+  content: Content | undefined,
+  target: Target,
+): Promise<Response> {
+  const response = await send(method, path, content, target)
+  if (response.status !== 200) throw notAnswered(response, await readAll(response))
+  return response
+}
+
+const pathOf = ({ parent, name }: DescMethod): string => `/${parent.typeName}/${name}`
+
+async function send(
+  method: string,
+  path: string,
+  content: Content | undefined,
   { url, headers, signal }: Target,
 ): Promise<Response> {
   try {
-    return await fetch(`${url}/${parent.typeName}/${name}`, {
-      method: 'POST',
-      headers: { ...headers, 'content-type': kind, 'connect-protocol-version': '1' },
-      body,
+    return await fetch(url + path, {
+      method,
+      headers: {
+        ...headers,
+        'connect-protocol-version': '1',
+        ...(content && { 'content-type': content.type }),
+      },
+      ...(content && { body: content.body }),
       signal,
       // The token is for this address only.
       redirect: 'manual',
@@ -204,14 +233,18 @@ const isOfKind = ({ headers }: Response, kind: string): boolean =>
 
 /** Throws what the answer says unless it is a message. */
 function checkKind(response: Response, bytes: Uint8Array, kind: string): void {
+  if (response.status !== 200 || !isOfKind(response, kind)) throw notAnswered(response, bytes)
+}
+
+/** What an answer says that is not the wanted one. */
+function notAnswered(response: Response, bytes: Uint8Array): RpcError {
   const { status, headers } = response
-  if (status === 200 && isOfKind(response, kind)) return
   const code = CODE_OF_STATUS[status] ?? 'unknown'
   if (status !== 200 && isOfKind(response, 'application/json'))
-    throw refusalOf(jsonOf(bytes), code, headers, status)
+    return refusalOf(jsonOf(bytes), code, headers, status)
   const place = status >= 300 && status < 400 ? headers.get('location') : null
   const what = place === null ? `HTTP ${status}` : `it sends to ${place}: give that address if it is right`
-  throw new RpcError(code, status === 200 ? 'what answers is not a back office' : what, { headers })
+  return new RpcError(code, status === 200 ? 'what answers is not a back office' : what, { headers })
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each part is checked where it is used

@@ -1,6 +1,6 @@
 import type {
+  DescField,
   DescMessage,
-  DescMethod,
   DescMethodServerStreaming,
   DescMethodUnary,
   Message,
@@ -9,7 +9,7 @@ import type {
 import { clock } from '#lib/base/time.ts'
 import type { CommonFlags } from '../request/common-flags.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
-import { callStream, callUnary, RpcError } from './connect-protocol.ts'
+import { type Content, callStream, callUnary, RpcError, transfer } from './connect-protocol.ts'
 import { type Account, findAccount } from './profile.ts'
 import { RELEASE_HEADER, toCommandError } from './refusal.ts'
 
@@ -25,8 +25,17 @@ export interface Connection {
     method: DescMethodServerStreaming<DescMessage, O>,
     request: Message,
   ): AsyncIterable<MessageShape<O>>
+  /** Sends a file or asks for one; `use` reads the answer. Throws as `call` does. */
+  transfer<T>(
+    method: 'GET' | 'PUT',
+    path: string,
+    content: Content | undefined,
+    use: (answer: Response) => Promise<T>,
+  ): Promise<T>
 }
 
+/** The back office gives a file five minutes. */
+const TRANSFER_MAX_MS = 300_000
 const SILENCE_MAX_MS = 45_000
 
 /** What goes with every call of a command. */
@@ -72,8 +81,24 @@ export function connect(
     // A header has no characters above U+00FF.
     ...(reason !== undefined && { 'x-multihub-reason': encodeURIComponent(reason) }),
   }
-  const failureOf = (error: unknown, { input }: DescMethod): unknown =>
-    error instanceof RpcError ? toCommandError(error, { url, input, release: server_release }) : error
+  const failureOf = (error: unknown, fields: readonly DescField[]): unknown =>
+    error instanceof RpcError ? toCommandError(error, { url, fields, release: server_release }) : error
+  /** Runs a call, which ends when its time is over. */
+  const within = async <T>(
+    limit_ms: number,
+    fields: readonly DescField[],
+    run: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    const controller = new AbortController()
+    const timeout = clock.after(limit_ms, () => controller.abort())
+    try {
+      return await run(controller.signal)
+    } catch (error) {
+      throw failureOf(controller.signal.aborted ? tooLate(limit_ms) : error, fields)
+    } finally {
+      timeout.cancel()
+    }
+  }
   return {
     async *stream(method, request) {
       const controller = new AbortController()
@@ -82,26 +107,22 @@ export function connect(
         yield* withoutSilence(callStream(method, request, { url, headers, signal }), controller)
       } catch (error) {
         if (signal.aborted) throw new CommandError(3, `nothing comes from ${url} any more`, { cause: error })
-        throw failureOf(error, method)
+        throw failureOf(error, method.input.fields)
       } finally {
         controller.abort()
       }
     },
-    async call(method, request) {
-      const controller = new AbortController()
-      const { signal } = controller
-      const timeout = clock.after(timeout_ms, () => controller.abort())
-      try {
+    transfer: (method, path, content, use) =>
+      within(TRANSFER_MAX_MS, [], async (signal) =>
+        use(await transfer(method, path, content, { url, headers, signal })),
+      ),
+    call: (method, request) =>
+      within(timeout_ms, method.input.fields, async (signal) => {
         const limits = { ...headers, 'connect-timeout-ms': String(timeout_ms) }
         const answer = await callUnary(method, request, { url, headers: limits, signal })
         server_release = answer.headers.get(RELEASE_HEADER) ?? server_release
         return answer.message
-      } catch (error) {
-        throw failureOf(signal.aborted ? tooLate(timeout_ms) : error, method)
-      } finally {
-        timeout.cancel()
-      }
-    },
+      }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type DescMessage, fromBinary } from '@bufbuild/protobuf'
+import { type DescField, fromBinary } from '@bufbuild/protobuf'
 import { type ErrorDetail, ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
 import { CommandError } from '../terminal.ts'
@@ -10,10 +10,10 @@ export const RELEASE_HEADER = 'multihub-release'
 /** The refusals that mean that there is no server, or none that can work now. */
 const UNREACHABLE: ReadonlySet<string> = new Set(['unavailable', 'deadline_exceeded', 'unknown'])
 
-/** The address and the request of a call. */
+/** The address of a call, and the fields of its request. */
 export interface CallContext {
   readonly url: string
-  readonly input: DescMessage
+  readonly fields: readonly DescField[]
   /** The release that an earlier answer of the server has named. */
   readonly release: string | undefined
 }
@@ -25,8 +25,9 @@ export function toCommandError(error: RpcError, called: CallContext): CommandErr
   const detail = detailOf(error)
   const details = detailsOf(detail?.detailsJson)
   const request_id = error.headers.get('x-request-id')
-  const hints = [hintOf(error, details, called.input), ...releaseHints(error, release)]
-  const sentence = [error.message, ...detailTexts(details)].filter((part) => part !== '').join(': ')
+  const hints = [hintOf(error, details, called.fields), ...releaseHints(error, release)]
+  const parts = new Set([error.message, ...detailTexts(details)])
+  const sentence = [...parts].filter((part) => part !== '').join(': ')
   const text = [
     request_id === null ? sentence : `${sentence} (request ${request_id})`,
     ...hints.filter((hint) => hint !== ''),
@@ -72,7 +73,7 @@ function detailTexts({ description, reason, ...more }: Details): readonly string
 }
 
 /** What to do about a refusal. */
-function hintOf({ code }: RpcError, details: Details, { fields }: DescMessage): string {
+function hintOf({ code }: RpcError, details: Details, fields: readonly DescField[]): string {
   const { approval_id, description } = details
   if (typeof approval_id === 'string')
     return `a second person decides: multihub approvals approve ${approval_id} --reason "..."`

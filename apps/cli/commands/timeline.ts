@@ -10,15 +10,20 @@ import {
 import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { cleanText } from '#lib/contract/clean-text.ts'
 import { amountText, durationText, valueText } from '#lib/contract/shown-values.ts'
+import { toneOf } from '#lib/contract/tones.ts'
 import { openConnection } from '../call/connection.ts'
 import { byAnyId } from '../call/find-payment.ts'
-import { stateText } from '../output/colour.ts'
+import { inTone, stateText } from '../output/colour.ts'
+import { columnsOf, wrap } from '../output/timeline-columns.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
 
 /** Rows within this time of a row with its whole time show how much later they are. */
 const NEAR_MS = 60_000
+
+const TIME_WIDTH = '00:00:00.000'.length
+const GAP = '  '
 
 /** `multihub timeline ID`: everything that happened to a payment, and what comes next. */
 export const declare: DeclareCommand = (command, terminal) => {
@@ -48,13 +53,20 @@ export const declare: DeclareCommand = (command, terminal) => {
   })
 }
 
-/** Prints a timeline for people. Times are in UTC. */
+/** A narrower terminal gets this much for the text of a row, and wraps it itself. */
+const TEXT_MIN = 20
+
+/** Prints a timeline for people: the time, what a row is about, and what happened to it. Times are in UTC. */
 export function printTimeline(output: Output, timeline: GetTimelineResponse, is_minor: boolean): void {
   const { payment, rows, pending, unavailable, incompleteKinds } = timeline
   if (payment !== undefined) output.write(`${titleOf(output, payment, is_minor)}\n`)
+  const columns = rows.map(({ kind, title }) => columnsOf(kind, cleanText(title)))
+  const what_width = Math.max(0, ...columns.map(([what]) => what.length))
+  const begin = TIME_WIDTH + what_width + 2 * GAP.length
+  const text_width = output.isTTY === true ? Math.max((output.columns ?? 80) - begin, TEXT_MIN) : Infinity
   let day = ''
   let anchor_ms = Number.NEGATIVE_INFINITY
-  for (const { time, title } of rows) {
+  for (const [n, { time, kind, data }] of rows.entries()) {
     const at = time === undefined ? undefined : timestampDate(time)
     if (at === undefined) continue
     const iso = at.toISOString()
@@ -67,12 +79,19 @@ export function printTimeline(output: Output, timeline: GetTimelineResponse, is_
     const is_near = later_ms < NEAR_MS
     if (!is_near) anchor_ms = at.getTime()
     const label = is_near ? `+${durationText(later_ms)}` : iso.slice(11, 23)
-    output.write(`${label.padStart(12)}  ${cleanText(title)}\n`)
+    const [what = '', text = ''] = columns[n] ?? []
+    const tone = kind === 'status' ? toneOf(String(data?.['status'])) : 'plain'
+    const [first = '', ...more] = wrap(text, text_width)
+    output.write(
+      `${label.padStart(TIME_WIDTH)}${GAP}${inTone(output, what.padEnd(what_width), tone)}${GAP}${first}\n`,
+    )
+    for (const line of more) output.write(`${' '.repeat(begin)}${line}\n`)
   }
   const steps = pending.length === 0 ? ['nothing'] : pending.map(stepText)
-  for (const [n, step] of steps.entries()) output.write(`${n === 0 ? 'next' : '    '}  ${step}\n`)
-  for (const role of unavailable) output.write(`${role} did not answer: its rows are missing\n`)
-  if (incompleteKinds.length > 0) output.write(`there are more rows of: ${incompleteKinds.join(', ')}\n`)
+  for (const [n, step] of steps.entries())
+    output.write(`${n === 0 ? 'next' : '    '}  ${cleanText(step)}\n`)
+  for (const role of unavailable) output.write(`${cleanText(role)} did not answer: its rows are missing\n`)
+  if (incompleteKinds.length > 0) output.write(`there are more rows of: ${cleanText(incompleteKinds.join(', '))}\n`)
 }
 
 function titleOf(output: Output, payment: Payment, is_minor: boolean): string {

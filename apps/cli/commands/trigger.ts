@@ -107,7 +107,8 @@ async function trigger(event: string | undefined, flags: TriggerFlags, terminal:
   const made = await sayingHowToRepeat(triggerEvent, request, terminal, () =>
     untilHappened(connection, request, terminal),
   )
-  if (flags.json || flags.jsonl) stdout.write(`${jsonOf(triggerEvent.output, made, flags.json ? 2 : undefined)}\n`)
+  if (flags.json || flags.jsonl)
+    stdout.write(`${jsonOf(triggerEvent.output, made, flags.json ? 2 : undefined)}\n`)
   else await show(connection, made, flags, terminal)
   if (made.pending)
     throw new CommandError(

@@ -17,7 +17,7 @@ export const noun: Noun = {
         'merchant_id',
         'reason_code',
       ],
-      next: 'chargebacks move ID --status ..., or add-evidence',
+      next: 'chargebacks move ID --status ..., or add-evidence ID --file PATH',
     },
     { name: 'show', about: 'show a chargeback', rpc: 'getChargeback', id: 'chargeback_id' },
     {
@@ -32,6 +32,12 @@ export const noun: Noun = {
       rpc: 'moveChargeback',
       id: 'chargeback_id',
     },
-    { name: 'add-evidence', about: 'add a file to a chargeback', rpc: 'addEvidence', id: 'chargeback_id' },
+    {
+      name: 'add-evidence',
+      about: 'upload --file and add it to a chargeback; the same file is added once',
+      rpc: 'addEvidence',
+      id: 'chargeback_id',
+      uploads: 'attachment_id',
+    },
   ],
 }

@@ -34,6 +34,8 @@ export interface Verb {
   readonly explained_by?: string
   /** The RPC whose parts are the CSV of a list; without it, its columns are. */
   readonly csv?: string
+  /** `--file` is uploaded as evidence first, and fills this field of the request. */
+  readonly uploads?: string
   /** Without an ID it changes many things at once, by another RPC of the service; `--dry-run` or `--yes` is needed then. */
   readonly many?: Many
   /** Without an ID it does the same for every row that a list of its service selects; `--dry-run` or `--yes` is needed then. */

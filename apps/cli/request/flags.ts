@@ -103,7 +103,8 @@ function textOf(
   return value === undefined ? undefined : String(value)
 }
 
-function camel(name: string): string {
+/** The name of a flag or field as its property: `merchantId` for `merchant-id` and `merchant_id`. */
+export function camel(name: string): string {
   return name.replace(/[-_](.)/g, (_, letter: string) => letter.toUpperCase())
 }
 
