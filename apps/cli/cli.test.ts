@@ -281,9 +281,9 @@ test('only the code in use is loaded', async () => {
   expect(servicesIn(await loadedBy('routes', 'list', '--help'))).toEqual(['route_service'])
 })
 
-evidenceSuite(() => cli)
 overviewSuite(() => cli)
 timelineSuite(() => cli)
 loginSuite(() => cli)
 packageSuite(() => cli)
 terminalSuite(() => cli)
+evidenceSuite(() => cli)
