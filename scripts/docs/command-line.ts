@@ -10,6 +10,7 @@ const COMMON = [
   'url',
   'token',
   'profile',
+  'timeout',
   'reason',
   'limit',
   'watch',
