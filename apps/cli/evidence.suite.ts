@@ -73,7 +73,13 @@ export function evidenceSuite(cli: () => TestCli): void {
 
     test('a file that does not exist leaves no file here', async () => {
       const out = join(folder, 'none.txt')
-      const get = ['files', 'get', '01a22391-d148-7380-a05c-000000000001', '--merchant', cli().shop.merchant_id]
+      const get = [
+        'files',
+        'get',
+        '01a22391-d148-7380-a05c-000000000001',
+        '--merchant',
+        cli().shop.merchant_id,
+      ]
       expect(await cli().run([...get, '--environment', 'test', '--out', out])).toMatchObject({ code: 1 })
       expect(() => statSync(out)).toThrow()
     })

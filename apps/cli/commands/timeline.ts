@@ -88,10 +88,10 @@ export function printTimeline(output: Output, timeline: GetTimelineResponse, is_
     for (const line of more) output.write(`${' '.repeat(begin)}${line}\n`)
   }
   const steps = pending.length === 0 ? ['nothing'] : pending.map(stepText)
-  for (const [n, step] of steps.entries())
-    output.write(`${n === 0 ? 'next' : '    '}  ${cleanText(step)}\n`)
+  for (const [n, step] of steps.entries()) output.write(`${n === 0 ? 'next' : '    '}  ${cleanText(step)}\n`)
   for (const role of unavailable) output.write(`${cleanText(role)} did not answer: its rows are missing\n`)
-  if (incompleteKinds.length > 0) output.write(`there are more rows of: ${cleanText(incompleteKinds.join(', '))}\n`)
+  if (incompleteKinds.length > 0)
+    output.write(`there are more rows of: ${cleanText(incompleteKinds.join(', '))}\n`)
 }
 
 function titleOf(output: Output, payment: Payment, is_minor: boolean): string {
