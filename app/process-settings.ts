@@ -106,6 +106,10 @@ export const PROCESS_SETTINGS = {
     'The port of health, readiness and metrics.',
     portSetting('MULTIHUB_HEALTH_PORT', 9094),
   ),
+  reference_port: describedSetting(
+    'The port of the API reference with its panel, which only `npm start` opens, and only on 127.0.0.1.',
+    portSetting('MULTIHUB_REFERENCE_PORT', 9098),
+  ),
   ...RPC_SETTINGS,
   ...TRACING_SETTINGS,
 } as const

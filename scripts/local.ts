@@ -2,7 +2,7 @@ import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { fileVariableOf, readConfig, type Variables } from '#lib/base/config/config.ts'
-import { directorySetting } from '#lib/base/config/settings.ts'
+import { directorySetting, portSetting } from '#lib/base/config/settings.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
@@ -16,7 +16,13 @@ type Keys = z.infer<typeof keysSchema>
  * callbacks to this machine (R4). Given variables win.
  */
 export async function localVariables(given: Variables) {
-  const { home } = readConfig({ home: directorySetting('MULTIHUB_HOME', '.local') }, given)
+  const { home, reference_port } = readConfig(
+    {
+      home: directorySetting('MULTIHUB_HOME', '.local'),
+      reference_port: portSetting('MULTIHUB_REFERENCE_PORT', 9098),
+    },
+    given,
+  )
   const keys = await readOrCreateKeys(home)
   const own_secrets = {
     MULTIHUB_MASTER_KEYS: `local:${keys.master_key}`,
@@ -30,7 +36,7 @@ export async function localVariables(given: Variables) {
     ...given,
   }
   // `home` has the state, the keys and demo.json.
-  return { variables, home }
+  return { variables, home, reference_port }
 }
 
 async function readOrCreateKeys(home: string): Promise<Keys> {

@@ -12,13 +12,13 @@ import { startReference } from './reference/reference-server.ts'
 
 /** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
 export async function startLocal(given: Variables, lifecycle: Lifecycle): Promise<ReadyUrls> {
-  const { variables, home } = await localVariables(given)
+  const { variables, home, reference_port } = await localVariables(given)
   await refuseWhenRunning(home)
   const { urls: role_urls, operator } = await startRoles(ROLES, variables, lifecycle, {
     schema: 'create',
     is_local_run: true,
   })
-  const reference = await startReference(async () =>
+  const reference = await startReference(reference_port, async () =>
     JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')),
   )
   lifecycle.onStop('the reference', () => reference.close(0))

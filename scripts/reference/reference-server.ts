@@ -1,22 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { StartError } from '#lib/base/start-error.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import type { PublicFile } from '../../gateway/http/public-file.ts'
 import { referenceFiles } from '../../gateway/openapi/reference-files.ts'
 import { applicationsOf, type DemoSource, RefusedTry, trySend } from './try-request.ts'
 
 const HOST = '127.0.0.1'
-/** The first choice: the address stays the same from run to run. */
-const PORT = 9098
 const REQUEST_MAX_BYTES = 64 * 1024
 
 /**
  * Serves the API reference of the local run on loopback, with a panel that signs requests with the secrets of the
  * demonstration. A gateway that serves the same page has no such panel.
  */
-export async function startReference(demo: DemoSource): Promise<Listening> {
+export function startReference(port: number, demo: DemoSource): Promise<Listening> {
   const files = new Map(filesWithPanel().map((file) => [file.path, file]))
   const server = createServer((request, response) => {
     const { port } = request.socket.address() as { port: number }
@@ -26,11 +23,7 @@ export async function startReference(demo: DemoSource): Promise<Listening> {
     })
   })
   server.requestTimeout = 60_000
-  const address = { host: HOST, port: PORT, variable: 'the reference' }
-  return await listen(server, address).catch((error: unknown) => {
-    if (!(error instanceof StartError)) throw error
-    return listen(server, { ...address, port: 0 })
-  })
+  return listen(server, { host: HOST, port, variable: 'MULTIHUB_REFERENCE_PORT' })
 }
 
 function filesWithPanel(): readonly PublicFile[] {

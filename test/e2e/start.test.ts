@@ -181,7 +181,9 @@ describe('a system that is started, stopped and started again', () => {
   // R2
   test('ends when its launcher is killed, and prints only the line `ready` to standard output', async () => {
     const { child, lines } = await startCommand('node', ['scripts/run.mjs', 'scripts/start.ts'])
-    expect(lines).toEqual([expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+ ?){8}$/)])
+    expect(lines).toEqual([
+      expect.stringMatching(/^ready (\w+_url=http:\/\/127\.0\.0\.1:\d+(?:\/reference)? ?){9}$/),
+    ])
     child.kill('SIGKILL')
     await portsAreFree()
   })

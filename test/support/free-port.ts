@@ -11,6 +11,7 @@ export const PORT_VARIABLES: readonly string[] = [
   'ATTACHMENTS',
   'HEALTH',
   'BACKOFFICE',
+  'REFERENCE',
 ].map((name) => `MULTIHUB_${name}_PORT`)
 
 /** Settings that make a process choose all its ports itself. */
