@@ -16,12 +16,12 @@ test('no generated file is left from an earlier generation', async () => {
   const entries = await readdir(join(ROOT, 'clients'), { recursive: true })
   const generated = entries.filter(
     (path) =>
-      /(^|\/)gen\/[^/]+\.\w+$|_gen\.go$/.test(path) && !/__pycache__|^python\/\.|(^|\/)dist\//.test(path),
+      /(^|\/)[gG]en\/[^/]+\.\w+$|_gen\.go$/.test(path) && !/__pycache__|^python\/\.|(^|\/)dist\//.test(path),
   )
   expect(generated.map((path) => `clients/${path}`).sort()).toEqual(
     files
       .map(({ path }) => path)
-      .filter((path) => /\/gen\/|_gen\.go$/.test(path))
+      .filter((path) => /\/[gG]en\/|_gen\.go$/.test(path))
       .sort(),
   )
 })

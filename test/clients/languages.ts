@@ -97,8 +97,25 @@ const go: Language = {
   start: (folder) => startRunner([join(folder, 'runner')], { folder: ROOT }),
 }
 
+/** Debian's packages php-curl and php-nyholm-psr7. */
+const PHP_PROBE =
+  'exit((int) !(extension_loaded("curl") && is_file("/usr/share/php/Nyholm/Psr7/autoload.php")));'
+
+const php: Language = {
+  name: 'PHP',
+  programs: ['php'],
+  probe: ['php', '-r', PHP_PROBE],
+  middleware: ['PSR-7'],
+  page: 'clients/php/README.md',
+  program(folder, text) {
+    writeFileSync(join(folder, 'first-deposit.php'), text)
+    return { command: ['php', 'first-deposit.php'], folder, variables: { CLIENT: join(CLIENTS, 'php') } }
+  },
+  start: () => startRunner(['php', join(CLIENTS, 'php', 'runner.php')], { folder: ROOT }),
+}
+
 /** The client of each language. */
-export const LANGUAGES: readonly Language[] = [typescript('esm'), python, go]
+export const LANGUAGES: readonly Language[] = [typescript('esm'), python, go, php]
 
 /** The same client in another form of its package. */
 export const OTHER_FORMS: readonly Language[] = [typescript('cjs')]

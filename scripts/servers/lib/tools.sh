@@ -11,6 +11,9 @@ install_tools() {
   install_debian_package cc gcc
   install_debian_package mount
   install_debian_package php php-cli
+  # Neither package has a command of its name.
+  php -m | grep -qx curl || install_debian_package php-curl
+  [ -f /usr/share/php/Nyholm/Psr7/autoload.php ] || install_debian_package php-nyholm-psr7
   install_debian_package python3
   install_debian_package chromium
   install_debian_package jq

@@ -1,0 +1,95 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Multihub\Client;
+
+/** Creates a payment at most once, whatever happens to the answers. */
+final class PaymentCreation
+{
+    // A duplicate that was created this long ago, by either clock, can be this very request, sent twice on the way.
+    private const RECENT_S = 300;
+    private const NOT_FOUND = 6010;
+    private const DUPLICATE = 6009;
+
+    /**
+     * @param array<string, mixed> $payment
+     * @param 'in'|'out' $destination
+     * @param \Closure(): mixed $send
+     * @param \Closure(): mixed $lookUp
+     */
+    public function __construct(
+        private readonly Retry $retry,
+        private readonly array $payment,
+        private readonly string $destination,
+        private readonly \Closure $send,
+        private readonly \Closure $lookUp,
+    ) {
+    }
+
+    /**
+     * Sends the same bytes until a signed answer says what became of the payment. After an answer that was lost it looks the
+     * payment up; if it does not exist yet, the look-up may have overtaken the create, so the same bytes are sent again. Only a
+     * signed refusal says that there is no payment; everything else ends in `OutcomeUnknownError`.
+     *
+     * @return array<string, mixed>
+     */
+    public function run(bool $mayExist): array
+    {
+        $cId = $this->payment['identifiers']['c_id'];
+        [$beganMs, $beganS] = [Retry::nowMs(), time()];
+        for ($tries = 1; ; $tries++) {
+            $result = $this->attempt($this->send, $cId);
+            if (is_array($result)) {
+                return $result;
+            }
+            $error = $result;
+            $isUndecided = $this->retry->isUnanswered($error) || ($error instanceof RefusalError && $error->retry === 'check_status');
+            $mayExist = $mayExist || $isUndecided;
+            $waitMs = $this->retry->waitAfter($error, $tries, $beganMs);
+            if ($waitMs !== null) {
+                Retry::pause($waitMs);
+            }
+            if ($mayExist || $error->getCode() === self::DUPLICATE) {
+                $found = $this->attempt(fn () => $this->retry->repeatedly($this->lookUp, $beganMs), $cId);
+                if (is_array($found)) {
+                    $isRecent = strtotime($found['payment']['timestamps']['created']) >= $beganS - self::RECENT_S;
+                    if ($this->isSame($found['payment']) && ($mayExist || $isRecent)) {
+                        return $found;
+                    }
+                    if ($error instanceof RefusalError) {
+                        throw $error;
+                    }
+                } elseif ($found->getCode() !== self::NOT_FOUND && $waitMs === null) {
+                    throw new OutcomeUnknownError($cId, $found);
+                }
+            }
+            if ($waitMs === null) {
+                throw $isUndecided ? new OutcomeUnknownError($cId, $error) : $error;
+            }
+        }
+    }
+
+    /** @return array<string, mixed>|MultihubError the result of a call, or the error that the server or the network caused */
+    private function attempt(callable $call, string $cId): array|MultihubError
+    {
+        try {
+            $result = $call();
+        } catch (MultihubError $error) {
+            return $error;
+        }
+        // An answer about another payment is none: a v1 signature does not say to which request it belongs.
+        if (is_array($result) && ($result['payment']['identifiers']['c_id'] ?? null) === $cId) {
+            return $result;
+        }
+        return new TransportError('other_request', "the answer is not about the payment $cId");
+    }
+
+    /** @param array<string, mixed> $found */
+    private function isSame(array $found): bool
+    {
+        return $found['amount']['value'] === $this->payment['amount']['value']
+            && $found['amount']['currency'] === $this->payment['amount']['currency']
+            && $found['destination'] === $this->destination;
+    }
+}

@@ -1,0 +1,36 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Multihub\Client;
+
+/** What a client knows: one credential and its version. */
+final class Settings
+{
+    /**
+     * @param 'v1'|'v2' $version a credential works with one of them
+     * @param int $timeoutMs the time for one answer: creating a payment can take 35 seconds
+     * @param int $triesMax how often a request is sent at most
+     * @param int $waitMs the first wait; each further one is twice as long
+     * @param int $waitMaxMs the longest wait; an answer that asks for more is passed on to the caller
+     * @param int $deadlineMs after this time no try begins
+     */
+    public function __construct(
+        public readonly string $baseUrl,
+        public readonly int $applicationId,
+        #[\SensitiveParameter] public readonly string $secret,
+        public readonly string $version,
+        public readonly int $timeoutMs = 40_000,
+        public readonly int $triesMax = 5,
+        public readonly int $waitMs = 250,
+        public readonly int $waitMaxMs = 60_000,
+        public readonly int $deadlineMs = 180_000,
+    ) {
+        if ($secret === '') {
+            throw new \InvalidArgumentException('the secret is empty');
+        }
+        if ($version !== 'v1' && $version !== 'v2') {
+            throw new \InvalidArgumentException('the version is v1 or v2');
+        }
+    }
+}
