@@ -15,14 +15,15 @@ use Multihub\Client\TransportError;
 
 require __DIR__ . '/autoload.php';
 
-$client = null;
+// What the acts share; an arrow function would keep the value of a variable from before the first act.
+$state = new stdClass();
 $received = tempnam(sys_get_temp_dir(), 'multihub-received-');
 $servers = [];
 
 $acts = [
-    'settings' => function (array $act) use (&$client): void {
+    'settings' => function (array $act) use ($state): void {
         $s = $act['settings'];
-        $client = new Client(new Settings(
+        $state->client = new Client(new Settings(
             $s['base_url'],
             $s['application_id'],
             $s['secret'],
@@ -34,16 +35,16 @@ $acts = [
             $s['deadline_ms'],
         ));
     },
-    'create' => fn (array $act) => $client->createPayment($act['method'], $act['request'], $act['resume'] ?? false),
-    'call' => fn (array $act) => $client->call($act['method'], $act['request']),
-    'resend' => fn (array $act) => $client->resendWebhook($act['payment_id'], $act['operation_id']),
-    'each' => fn (array $act) => iterator_to_array($client->each($act['method'], $act['request']), false),
-    'balance_text' => fn (array $act) => (string) $client->balanceGet()['balance']['amounts'][0]['value'],
-    'upload' => function (array $act) use (&$client): array {
+    'create' => fn (array $act) => $state->client->createPayment($act['method'], $act['request'], $act['resume'] ?? false),
+    'call' => fn (array $act) => $state->client->call($act['method'], $act['request']),
+    'resend' => fn (array $act) => $state->client->resendWebhook($act['payment_id'], $act['operation_id']),
+    'each' => fn (array $act) => iterator_to_array($state->client->each($act['method'], $act['request']), false),
+    'balance_text' => fn (array $act) => (string) $state->client->balanceGet()['balance']['amounts'][0]['value'],
+    'upload' => function (array $act) use ($state): array {
         $file = $act['file'];
-        return $client->uploadFile($file['text'], $file['purpose'], $file['name'], $file['mime_type'], $act['operation_id']);
+        return $state->client->uploadFile($file['text'], $file['purpose'], $file['name'], $file['mime_type'], $act['operation_id']);
     },
-    'download' => fn (array $act) => $client->downloadFile($act['h_id']),
+    'download' => fn (array $act) => $state->client->downloadFile($act['h_id']),
     'sign' => fn (array $act) => match ($act['scheme']) {
         'v1' => Signatures::signV1((int) $act['application_id'], $act['secret'], $act['body']),
         'v2' => Signatures::signV2((int) $act['application_id'], $act['secret'], $act['body'], $act['timestamp'], $act['nonce']),
