@@ -36,13 +36,15 @@ function* compare(
   if (direction === 'out' && accounts.size > 1)
     yield `the withdrawal ${payment_id} is at the accounts ${[...accounts]}`
   const [operation] = paid
+  // The operator's lists, from which chaos judges, do not name attempts.
+  const counted = paid_attempt ?? attempt?.number
   if (isPaidStatus(status)) {
     if (operation === undefined) yield `${payment_id} is ${status}, and the provider was never paid`
     else if (BigInt(operation.amount) !== amount || operation.currency !== currency) {
       yield `${payment_id} is ${status} over ${amount} ${currency}, paid were ${operation.amount} ${operation.currency}`
-    } else if (operation.idempotency_key !== `${payment_id}:${paid_attempt ?? attempt?.number}`) {
+    } else if (counted !== undefined && operation.idempotency_key !== `${payment_id}:${counted}`) {
       // Its refunds would go there.
-      yield `${payment_id} counts as paid at attempt ${paid_attempt ?? attempt?.number}, paid was ${operation.idempotency_key}`
+      yield `${payment_id} counts as paid at attempt ${counted}, paid was ${operation.idempotency_key}`
     }
   } else if (direction === 'out' && operation !== undefined) {
     // Its funds were given back, or will be.
