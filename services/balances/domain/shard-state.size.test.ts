@@ -111,14 +111,23 @@ test.each<[string, () => ShardState]>([
   ],
   ['recent entries', withRecentEntries],
 ])('the estimated size of %s is near the memory that they take', (_, create) => {
-  collectGarbage()
-  const before_bytes = process.memoryUsage().heapUsed
+  const before_bytes = leastHeap()
   const state = create()
-  collectGarbage()
-  const used_bytes = process.memoryUsage().heapUsed - before_bytes
+  const used_bytes = leastHeap() - before_bytes
   expect(state.sizeBytes() / used_bytes).toBeGreaterThan(0.6)
   expect(state.sizeBytes() / used_bytes).toBeLessThan(1.6)
 })
+
+/** The heap in use once collecting frees nothing more: what earlier test files left may need several collections. */
+function leastHeap(): number {
+  let least_bytes = Number.POSITIVE_INFINITY
+  while (true) {
+    collectGarbage()
+    const { heapUsed } = process.memoryUsage()
+    if (heapUsed > least_bytes - 10_000) return Math.min(heapUsed, least_bytes)
+    least_bytes = heapUsed
+  }
+}
 
 describe('longer texts count', () => {
   const text = 'x'.repeat(1_000)
