@@ -18,6 +18,8 @@ import { receiveEvent } from './receive-event.ts'
 let directory: string
 let notifier: TestNotifier
 let deps: CheckEventsDeps
+/** The deliveries that were made known to their owners. */
+let woken: string[]
 /** The age of everything that the test stores, when the check looks. */
 let later_ms: number
 
@@ -33,6 +35,7 @@ beforeEach(async () => {
     endpointsReadAfter: async () => [create(SealedEndpointSchema, { endpoint })],
   })
   later_ms = 0
+  woken = []
   deps = {
     ...notifier,
     event_checks: notifier.store.event_checks,
@@ -40,6 +43,9 @@ beforeEach(async () => {
     pipeline: {
       async queueDelivery(delivery, _body, options) {
         await insertOrGet(notifier.deliveries, deliveryKeyOf(delivery), delivery, options)
+      },
+      async wake({ destination_key }) {
+        woken.push(destination_key)
       },
     },
   }
@@ -91,6 +97,16 @@ test('a stored event without its delivery is counted 30 s later, and gets the de
   expect(ids(await deliveries())).toEqual(ids(before))
 })
 
+test('a pending delivery whose write arrived after its call had failed is made known to its owner', async () => {
+  await store('a:1')
+  await checkEvents(deps)
+  expect(woken).toEqual([])
+  later_ms = 31_000
+  await checkEvents(deps)
+  const [delivery] = await deliveries()
+  expect(woken).toEqual([delivery?.destination_key])
+})
+
 test('each event is checked once, and the next check begins behind it, also in another process', async () => {
   const keys = Array.from({ length: 70 }, (_, number) => `p-${number}:success`)
   await store(...keys)
@@ -116,7 +132,10 @@ test('while one notifier checks, another one does not; after 15 s without progre
   await store('a:1')
   await loseDelivery('a:1')
   later_ms = 31_000
-  const stuck = { ...deps, pipeline: { queueDelivery: () => Promise.reject(new Error('the store is down')) } }
+  const stuck = {
+    ...deps,
+    pipeline: { ...deps.pipeline, queueDelivery: () => Promise.reject(new Error('the store is down')) },
+  }
   await expect(checkEvents(stuck)).rejects.toThrow('the store is down')
   await checkEvents(deps)
   expect(await deliveries()).toEqual([])

@@ -4,14 +4,16 @@ import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
-import { deliveryKeyOf } from '../domain/delivery.ts'
+import { type Delivery, deliveryKeyOf } from '../domain/delivery.ts'
 import type { StoredEvent } from '../domain/event.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { EventCheck, EventChecks } from '../store/notifier-store.ts'
 import { createDeliveries, type ReceiveEventDeps } from './receive-event.ts'
 
 /** What the check of events reads and writes. */
-export interface CheckEventsDeps extends Pick<ReceiveEventDeps, 'events' | 'pipeline' | 'storeNow'> {
+export interface CheckEventsDeps extends Pick<ReceiveEventDeps, 'events' | 'storeNow'> {
+  readonly pipeline: Pick<Pipeline, 'queueDelivery' | 'wake'>
   readonly deliveries: Pick<Deliveries, 'get'>
   readonly event_checks: EventChecks
 }
@@ -34,7 +36,8 @@ const PAGES_MAX = 1_000
 /**
  * Looks for stored events without all of their deliveries, and creates what is missing. An event leaves its publisher on a
  * receipt, and the receipt follows the deliveries. So there is no such event, unless somebody forged the receipt or deleted the
- * delivery (O10). One notifier at a time checks each event once, when it is 30 s old.
+ * delivery (O10). A delivery that is pending is made known to its owner again. One notifier at a time checks each event once, when
+ * it is 30 s old.
  */
 export async function checkEvents(deps: CheckEventsDeps): Promise<void> {
   const { event_checks, storeNow } = deps
@@ -83,22 +86,26 @@ async function checkPage(
 }
 
 async function checkEvent(deps: CheckEventsDeps, event: StoredEvent): Promise<void> {
-  if (!(await lacksDelivery(deps.deliveries, event))) return
-  without_deliveries.increment({})
-  log.error({ event: event.event_key }, 'an event lacked deliveries; they are created now')
-  await createDeliveries(deps, event)
+  const found = await readDeliveries(deps.deliveries, event)
+  if (found.includes(undefined)) {
+    without_deliveries.increment({})
+    log.error({ event: event.event_key }, 'an event lacked deliveries; they are created now')
+    await createDeliveries(deps, event)
+  }
+  // A write whose outcome was unclear may arrive after the call that made it has failed: then nobody waits for the delivery.
+  for (const delivery of found) if (delivery?.status === 'pending') await deps.pipeline.wake(delivery)
 }
 
-async function lacksDelivery(
+function readDeliveries(
   deliveries: CheckEventsDeps['deliveries'],
   { merchant_id, destinations }: StoredEvent,
-): Promise<boolean> {
-  for (const { delivery_id } of destinations) {
+): Promise<(Delivery | undefined)[]> {
+  const read = destinations.map(async ({ delivery_id }) => {
     const key = deliveryKeyOf({ merchant_id, delivery_id })
     // Only a linearizable read proves that it is absent.
-    if (!(await deliveries.get(key)) && !(await deliveries.get(key, { linearizable: true }))) return true
-  }
-  return false
+    return (await deliveries.get(key)) ?? (await deliveries.get(key, { linearizable: true }))
+  })
+  return Promise.all(read)
 }
 
 /** Checks events every ten seconds. */
