@@ -4,13 +4,11 @@ package multihub
 
 import "encoding/json"
 
-// PaymentInRequestParamsPaymentIdentifiers is a part of the interface.
 type PaymentInRequestParamsPaymentIdentifiers struct {
 	// Your own reference, which must be unique: creating a payment with it again is 6009.
 	CID string `json:"c_id"`
 }
 
-// PaymentInRequestParamsPaymentAmount is a part of the interface.
 type PaymentInRequestParamsPaymentAmount struct {
 	// In minor units, such as cents. An amount that cannot be paid is 6001.
 	Value int64 `json:"value"`
@@ -19,20 +17,17 @@ type PaymentInRequestParamsPaymentAmount struct {
 	Currency string `json:"currency"`
 }
 
-// PaymentInRequestParamsPaymentPayerPerson is a part of the interface.
 type PaymentInRequestParamsPaymentPayerPerson struct {
 	FirstName string `json:"first_name,omitempty"`
 
 	LastName string `json:"last_name,omitempty"`
 }
 
-// PaymentInRequestParamsPaymentPayerCustomerAccount is a part of the interface.
 type PaymentInRequestParamsPaymentPayerCustomerAccount struct {
 	// Your own identifier of the customer.
 	ID string `json:"id,omitempty"`
 }
 
-// PaymentInRequestParamsPaymentPayer is a part of the interface.
 type PaymentInRequestParamsPaymentPayer struct {
 	// Recommended, because some providers require it.
 	Email string `json:"email,omitempty"`
@@ -44,7 +39,6 @@ type PaymentInRequestParamsPaymentPayer struct {
 	CustomerAccount *PaymentInRequestParamsPaymentPayerCustomerAccount `json:"customer_account,omitempty"`
 }
 
-// PaymentInRequestParamsPaymentClient is a part of the interface.
 type PaymentInRequestParamsPaymentClient struct {
 	// The preferred language of payment pages.
 	Language string `json:"language,omitempty"`
@@ -53,7 +47,6 @@ type PaymentInRequestParamsPaymentClient struct {
 	Country string `json:"country,omitempty"`
 }
 
-// PaymentInRequestParamsPaymentRedirect is a part of the interface.
 type PaymentInRequestParamsPaymentRedirect struct {
 	// Where to send the customer after a successful payment.
 	OnSuccess string `json:"on_success,omitempty"`
@@ -62,7 +55,6 @@ type PaymentInRequestParamsPaymentRedirect struct {
 	OnFail string `json:"on_fail,omitempty"`
 }
 
-// PaymentInRequestParamsPayment is a part of the interface.
 type PaymentInRequestParamsPayment struct {
 	Identifiers PaymentInRequestParamsPaymentIdentifiers `json:"identifiers"`
 
@@ -82,12 +74,10 @@ type PaymentInRequestParamsPayment struct {
 	WebhookURL string `json:"webhook_url,omitempty"`
 }
 
-// PaymentInRequestParams is a part of the interface.
 type PaymentInRequestParams struct {
 	Payment PaymentInRequestParamsPayment `json:"payment"`
 }
 
-// PaymentInRequest is a part of the interface.
 type PaymentInRequest struct {
 	// The number of one of your routes. Any other number is 1004.
 	ServiceID int64 `json:"service_id"`
@@ -95,7 +85,6 @@ type PaymentInRequest struct {
 	Params PaymentInRequestParams `json:"params"`
 }
 
-// Amount is a part of the interface.
 type Amount struct {
 	// In minor units, such as cents.
 	Value int64 `json:"value"`
@@ -104,12 +93,10 @@ type Amount struct {
 	Currency string `json:"currency"`
 }
 
-// OperationTimestamps is a part of the interface.
 type OperationTimestamps struct {
 	Created string `json:"created"`
 }
 
-// OperationStatus is a part of the interface.
 type OperationStatus struct {
 	// `created`: final false, success null; `processing`: final false, success null; `success`: final true, success true; `error`: final true, success false; `canceled`: final true, success false; `declined`: final true, success false; `refunded`: final true, success true; `partially_refunded`: final true, success true
 	Status string `json:"status"`
@@ -124,7 +111,7 @@ type OperationStatus struct {
 	Error *int64 `json:"error"`
 }
 
-// Operation is described so: One movement of money of a payment.
+// Operation: One movement of money of a payment.
 type Operation struct {
 	ID string `json:"id"`
 
@@ -137,7 +124,6 @@ type Operation struct {
 	Status OperationStatus `json:"status"`
 }
 
-// PaymentIdentifiers is a part of the interface.
 type PaymentIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id"`
@@ -152,19 +138,16 @@ type PaymentIdentifiers struct {
 	UTR string `json:"utr,omitempty"`
 }
 
-// PaymentPayerPerson is a part of the interface.
 type PaymentPayerPerson struct {
 	FirstName string `json:"first_name,omitempty"`
 
 	LastName string `json:"last_name,omitempty"`
 }
 
-// PaymentPayerCustomerAccount is a part of the interface.
 type PaymentPayerCustomerAccount struct {
 	ID string `json:"id,omitempty"`
 }
 
-// PaymentPayer is a part of the interface.
 type PaymentPayer struct {
 	Email string `json:"email,omitempty"`
 
@@ -175,7 +158,6 @@ type PaymentPayer struct {
 	CustomerAccount *PaymentPayerCustomerAccount `json:"customer_account,omitempty"`
 }
 
-// PaymentReceiverBankAccount is a part of the interface.
 type PaymentReceiverBankAccount struct {
 	// Account number, IBAN, CBU, CVU or CLABE.
 	ID string `json:"id,omitempty"`
@@ -184,7 +166,6 @@ type PaymentReceiverBankAccount struct {
 	Name string `json:"name,omitempty"`
 }
 
-// PaymentReceiverDocument is a part of the interface.
 type PaymentReceiverDocument struct {
 	// The kind of the identity document of that person.
 	Type string `json:"type,omitempty"`
@@ -192,7 +173,6 @@ type PaymentReceiverDocument struct {
 	Number string `json:"number,omitempty"`
 }
 
-// PaymentReceiver is a part of the interface.
 type PaymentReceiver struct {
 	BankAccount *PaymentReceiverBankAccount `json:"bank_account,omitempty"`
 
@@ -205,7 +185,6 @@ type PaymentReceiver struct {
 	QrPayload string `json:"qr_payload,omitempty"`
 }
 
-// PaymentRedirect is a part of the interface.
 type PaymentRedirect struct {
 	// A page to send the customer to, or a list of links that open payment apps.
 	To Texts `json:"to,omitempty"`
@@ -215,7 +194,6 @@ type PaymentRedirect struct {
 	OnFail string `json:"on_fail,omitempty"`
 }
 
-// PaymentStatusHistoryItem is a part of the interface.
 type PaymentStatusHistoryItem struct {
 	// `created`: final false, success null; `processing`: final false, success null; `success`: final true, success true; `error`: final true, success false; `canceled`: final true, success false; `declined`: final true, success false; `refunded`: final true, success true; `partially_refunded`: final true, success true
 	Status string `json:"status"`
@@ -233,7 +211,6 @@ type PaymentStatusHistoryItem struct {
 	Amount Amount `json:"amount"`
 }
 
-// PaymentStatus is a part of the interface.
 type PaymentStatus struct {
 	// `created`: final false, success null; `processing`: final false, success null; `success`: final true, success true; `error`: final true, success false; `canceled`: final true, success false; `declined`: final true, success false; `refunded`: final true, success true; `partially_refunded`: final true, success true
 	Status string `json:"status"`
@@ -250,7 +227,6 @@ type PaymentStatus struct {
 	History []PaymentStatusHistoryItem `json:"history"`
 }
 
-// PaymentTimestamps is a part of the interface.
 type PaymentTimestamps struct {
 	Created string `json:"created"`
 
@@ -260,7 +236,6 @@ type PaymentTimestamps struct {
 	Finished string `json:"finished,omitempty"`
 }
 
-// Payment is a part of the interface.
 type Payment struct {
 	Identifiers PaymentIdentifiers `json:"identifiers"`
 
@@ -287,7 +262,6 @@ type Payment struct {
 	ServiceID int64 `json:"service_id,omitempty"`
 }
 
-// CreatedPaymentIdentifiers is a part of the interface.
 type CreatedPaymentIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id"`
@@ -302,19 +276,16 @@ type CreatedPaymentIdentifiers struct {
 	UTR string `json:"utr,omitempty"`
 }
 
-// CreatedPaymentPayerPerson is a part of the interface.
 type CreatedPaymentPayerPerson struct {
 	FirstName string `json:"first_name,omitempty"`
 
 	LastName string `json:"last_name,omitempty"`
 }
 
-// CreatedPaymentPayerCustomerAccount is a part of the interface.
 type CreatedPaymentPayerCustomerAccount struct {
 	ID string `json:"id,omitempty"`
 }
 
-// CreatedPaymentPayer is a part of the interface.
 type CreatedPaymentPayer struct {
 	Email string `json:"email,omitempty"`
 
@@ -325,7 +296,6 @@ type CreatedPaymentPayer struct {
 	CustomerAccount *CreatedPaymentPayerCustomerAccount `json:"customer_account,omitempty"`
 }
 
-// CreatedPaymentReceiverBankAccount is a part of the interface.
 type CreatedPaymentReceiverBankAccount struct {
 	// Account number, IBAN, CBU, CVU or CLABE.
 	ID string `json:"id,omitempty"`
@@ -334,7 +304,6 @@ type CreatedPaymentReceiverBankAccount struct {
 	Name string `json:"name,omitempty"`
 }
 
-// CreatedPaymentReceiverDocument is a part of the interface.
 type CreatedPaymentReceiverDocument struct {
 	// The kind of the identity document of that person.
 	Type string `json:"type,omitempty"`
@@ -342,7 +311,6 @@ type CreatedPaymentReceiverDocument struct {
 	Number string `json:"number,omitempty"`
 }
 
-// CreatedPaymentReceiverBank is a part of the interface.
 type CreatedPaymentReceiverBank struct {
 	// The bank or network.
 	Name string `json:"name,omitempty"`
@@ -350,7 +318,6 @@ type CreatedPaymentReceiverBank struct {
 	Code string `json:"code,omitempty"`
 }
 
-// CreatedPaymentReceiver is a part of the interface.
 type CreatedPaymentReceiver struct {
 	BankAccount *CreatedPaymentReceiverBankAccount `json:"bank_account,omitempty"`
 
@@ -365,7 +332,6 @@ type CreatedPaymentReceiver struct {
 	Bank *CreatedPaymentReceiverBank `json:"bank,omitempty"`
 }
 
-// CreatedPaymentRedirect is a part of the interface.
 type CreatedPaymentRedirect struct {
 	// A page to send the customer to, or a list of links that open payment apps.
 	To Texts `json:"to,omitempty"`
@@ -375,7 +341,6 @@ type CreatedPaymentRedirect struct {
 	OnFail string `json:"on_fail,omitempty"`
 }
 
-// CreatedPaymentStatusHistoryItem is a part of the interface.
 type CreatedPaymentStatusHistoryItem struct {
 	// `created`: final false, success null; `processing`: final false, success null; `success`: final true, success true; `error`: final true, success false; `canceled`: final true, success false; `declined`: final true, success false; `refunded`: final true, success true; `partially_refunded`: final true, success true
 	Status string `json:"status"`
@@ -393,7 +358,6 @@ type CreatedPaymentStatusHistoryItem struct {
 	Amount Amount `json:"amount"`
 }
 
-// CreatedPaymentStatus is a part of the interface.
 type CreatedPaymentStatus struct {
 	// `created`: final false, success null; `processing`: final false, success null; `success`: final true, success true; `error`: final true, success false; `canceled`: final true, success false; `declined`: final true, success false; `refunded`: final true, success true; `partially_refunded`: final true, success true
 	Status string `json:"status"`
@@ -410,7 +374,6 @@ type CreatedPaymentStatus struct {
 	History []CreatedPaymentStatusHistoryItem `json:"history"`
 }
 
-// CreatedPaymentTimestamps is a part of the interface.
 type CreatedPaymentTimestamps struct {
 	Created string `json:"created"`
 
@@ -420,7 +383,6 @@ type CreatedPaymentTimestamps struct {
 	Finished string `json:"finished,omitempty"`
 }
 
-// CreatedPayment is a part of the interface.
 type CreatedPayment struct {
 	Identifiers CreatedPaymentIdentifiers `json:"identifiers"`
 
@@ -447,20 +409,17 @@ type CreatedPayment struct {
 	ServiceID int64 `json:"service_id,omitempty"`
 }
 
-// PaymentInResult is a part of the interface.
 type PaymentInResult struct {
 	Payment CreatedPayment `json:"payment"`
 
 	Operation Operation `json:"operation"`
 }
 
-// PaymentOutRequestParamsPaymentIdentifiers is a part of the interface.
 type PaymentOutRequestParamsPaymentIdentifiers struct {
 	// Your own reference, which must be unique: creating a payment with it again is 6009.
 	CID string `json:"c_id"`
 }
 
-// PaymentOutRequestParamsPaymentAmount is a part of the interface.
 type PaymentOutRequestParamsPaymentAmount struct {
 	// In minor units, such as cents. An amount that cannot be paid is 6001.
 	Value int64 `json:"value"`
@@ -469,13 +428,11 @@ type PaymentOutRequestParamsPaymentAmount struct {
 	Currency string `json:"currency"`
 }
 
-// PaymentOutRequestParamsPaymentReceiverBankAccount is a part of the interface.
 type PaymentOutRequestParamsPaymentReceiverBankAccount struct {
 	// An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A bad one is 8600.
 	ID string `json:"id"`
 }
 
-// PaymentOutRequestParamsPaymentReceiverBank is a part of the interface.
 type PaymentOutRequestParamsPaymentReceiverBank struct {
 	Account PaymentOutRequestParamsPaymentReceiverBankAccount `json:"account"`
 
@@ -486,14 +443,12 @@ type PaymentOutRequestParamsPaymentReceiverBank struct {
 	Code string `json:"code,omitempty"`
 }
 
-// PaymentOutRequestParamsPaymentReceiverPerson is a part of the interface.
 type PaymentOutRequestParamsPaymentReceiverPerson struct {
 	FirstName string `json:"first_name,omitempty"`
 
 	LastName string `json:"last_name,omitempty"`
 }
 
-// PaymentOutRequestParamsPaymentReceiver is a part of the interface.
 type PaymentOutRequestParamsPaymentReceiver struct {
 	Bank PaymentOutRequestParamsPaymentReceiverBank `json:"bank"`
 
@@ -504,7 +459,6 @@ type PaymentOutRequestParamsPaymentReceiver struct {
 	Person *PaymentOutRequestParamsPaymentReceiverPerson `json:"person,omitempty"`
 }
 
-// PaymentOutRequestParamsPaymentClient is a part of the interface.
 type PaymentOutRequestParamsPaymentClient struct {
 	// The preferred language of payment pages.
 	Language string `json:"language,omitempty"`
@@ -513,7 +467,6 @@ type PaymentOutRequestParamsPaymentClient struct {
 	Country string `json:"country,omitempty"`
 }
 
-// PaymentOutRequestParamsPayment is a part of the interface.
 type PaymentOutRequestParamsPayment struct {
 	Identifiers PaymentOutRequestParamsPaymentIdentifiers `json:"identifiers"`
 
@@ -530,12 +483,10 @@ type PaymentOutRequestParamsPayment struct {
 	WebhookURL string `json:"webhook_url,omitempty"`
 }
 
-// PaymentOutRequestParams is a part of the interface.
 type PaymentOutRequestParams struct {
 	Payment PaymentOutRequestParamsPayment `json:"payment"`
 }
 
-// PaymentOutRequest is a part of the interface.
 type PaymentOutRequest struct {
 	// The number of one of your routes. Any other number is 1004.
 	ServiceID int64 `json:"service_id"`
@@ -543,14 +494,12 @@ type PaymentOutRequest struct {
 	Params PaymentOutRequestParams `json:"params"`
 }
 
-// PaymentOutResult is a part of the interface.
 type PaymentOutResult struct {
 	Payment CreatedPayment `json:"payment"`
 
 	Operation Operation `json:"operation"`
 }
 
-// PaymentStatusRequestParamsPaymentIdentifiers is a part of the interface.
 type PaymentStatusRequestParamsPaymentIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -559,17 +508,14 @@ type PaymentStatusRequestParamsPaymentIdentifiers struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// PaymentStatusRequestParamsPayment is a part of the interface.
 type PaymentStatusRequestParamsPayment struct {
 	Identifiers PaymentStatusRequestParamsPaymentIdentifiers `json:"identifiers"`
 }
 
-// PaymentStatusRequestParams is a part of the interface.
 type PaymentStatusRequestParams struct {
 	Payment PaymentStatusRequestParamsPayment `json:"payment"`
 }
 
-// PaymentStatusRequest is a part of the interface.
 type PaymentStatusRequest struct {
 	// Accepted, but has no effect: the route that the payment was created with counts.
 	ServiceID int64 `json:"service_id,omitempty"`
@@ -577,14 +523,12 @@ type PaymentStatusRequest struct {
 	Params PaymentStatusRequestParams `json:"params"`
 }
 
-// PaymentStatusResult is a part of the interface.
 type PaymentStatusResult struct {
 	Payment Payment `json:"payment"`
 
 	Operation Operation `json:"operation"`
 }
 
-// PaymentNotificationRequestParamsPaymentIdentifiers is a part of the interface.
 type PaymentNotificationRequestParamsPaymentIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -593,17 +537,14 @@ type PaymentNotificationRequestParamsPaymentIdentifiers struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// PaymentNotificationRequestParamsPayment is a part of the interface.
 type PaymentNotificationRequestParamsPayment struct {
 	Identifiers PaymentNotificationRequestParamsPaymentIdentifiers `json:"identifiers"`
 }
 
-// PaymentNotificationRequestParams is a part of the interface.
 type PaymentNotificationRequestParams struct {
 	Payment PaymentNotificationRequestParamsPayment `json:"payment"`
 }
 
-// PaymentNotificationRequest is a part of the interface.
 type PaymentNotificationRequest struct {
 	// Accepted, but has no effect: the route that the payment was created with counts.
 	ServiceID int64 `json:"service_id,omitempty"`
@@ -614,17 +555,14 @@ type PaymentNotificationRequest struct {
 	Params PaymentNotificationRequestParams `json:"params"`
 }
 
-// PaymentNotificationResult is a part of the interface.
 type PaymentNotificationResult struct {
 	Payment Payment `json:"payment"`
 
 	Operation Operation `json:"operation"`
 }
 
-// BalanceGetRequestParams is a part of the interface.
 type BalanceGetRequestParams struct{}
 
-// BalanceGetRequest is a part of the interface.
 type BalanceGetRequest struct {
 	// Limits the response to the currency of this route.
 	ServiceID int64 `json:"service_id,omitempty"`
@@ -632,7 +570,6 @@ type BalanceGetRequest struct {
 	Params *BalanceGetRequestParams `json:"params,omitempty"`
 }
 
-// BalanceGetResultBalanceAmountsItem is a part of the interface.
 type BalanceGetResultBalanceAmountsItem struct {
 	// The available funds in minor units. It can exceed 2^53: read it as a 64-bit integer.
 	Value int64 `json:"value"`
@@ -650,7 +587,6 @@ type BalanceGetResultBalanceAmountsItem struct {
 	Enabled bool `json:"enabled"`
 }
 
-// BalanceGetResultBalance is a part of the interface.
 type BalanceGetResultBalance struct {
 	// Your merchant number.
 	ID int64 `json:"id"`
@@ -661,37 +597,30 @@ type BalanceGetResultBalance struct {
 	Enabled bool `json:"enabled"`
 }
 
-// BalanceGetResult is a part of the interface.
 type BalanceGetResult struct {
 	Balance BalanceGetResultBalance `json:"balance"`
 }
 
-// GatewayPingRequestParams is a part of the interface.
 type GatewayPingRequestParams struct{}
 
-// GatewayPingRequest is a part of the interface.
 type GatewayPingRequest struct {
 	Params *GatewayPingRequestParams `json:"params,omitempty"`
 }
 
-// GatewayPingResult is a part of the interface.
 type GatewayPingResult struct {
 	Message string `json:"message"`
 }
 
-// TicketCreateRequestParamsIdentifiers is a part of the interface.
 type TicketCreateRequestParamsIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id"`
 }
 
-// TicketCreateRequestParamsPayment is a part of the interface.
 type TicketCreateRequestParamsPayment struct {
 	// Your own reference of the payment.
 	CID string `json:"c_id"`
 }
 
-// TicketCreateRequestParams is a part of the interface.
 type TicketCreateRequestParams struct {
 	Identifiers TicketCreateRequestParamsIdentifiers `json:"identifiers"`
 
@@ -711,12 +640,10 @@ type TicketCreateRequestParams struct {
 	AttachmentIds []string `json:"attachment_ids,omitempty"`
 }
 
-// TicketCreateRequest is a part of the interface.
 type TicketCreateRequest struct {
 	Params TicketCreateRequestParams `json:"params"`
 }
 
-// TicketIdentifiers is a part of the interface.
 type TicketIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id"`
@@ -725,13 +652,11 @@ type TicketIdentifiers struct {
 	HID string `json:"h_id"`
 }
 
-// TicketPayment is a part of the interface.
 type TicketPayment struct {
 	// The `h_id` of the payment.
 	HID string `json:"h_id"`
 }
 
-// Ticket is a part of the interface.
 type Ticket struct {
 	Identifiers TicketIdentifiers `json:"identifiers"`
 
@@ -765,12 +690,10 @@ type Ticket struct {
 	LastActivityAt string `json:"last_activity_at"`
 }
 
-// TicketAttachmentIdentifiers is a part of the interface.
 type TicketAttachmentIdentifiers struct {
 	HID string `json:"h_id"`
 }
 
-// TicketAttachment is a part of the interface.
 type TicketAttachment struct {
 	Identifiers TicketAttachmentIdentifiers `json:"identifiers"`
 
@@ -784,10 +707,8 @@ type TicketAttachment struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// TicketCreateResult is a result.
 type TicketCreateResult = Ticket
 
-// TicketGetRequestParamsIdentifiers is a part of the interface.
 type TicketGetRequestParamsIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -796,20 +717,16 @@ type TicketGetRequestParamsIdentifiers struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// TicketGetRequestParams is a part of the interface.
 type TicketGetRequestParams struct {
 	Identifiers TicketGetRequestParamsIdentifiers `json:"identifiers"`
 }
 
-// TicketGetRequest is a part of the interface.
 type TicketGetRequest struct {
 	Params TicketGetRequestParams `json:"params"`
 }
 
-// TicketGetResult is a result.
 type TicketGetResult = Ticket
 
-// TicketListRequestParamsPayment is a part of the interface.
 type TicketListRequestParamsPayment struct {
 	// Your own reference of the payment.
 	CID string `json:"c_id,omitempty"`
@@ -818,7 +735,6 @@ type TicketListRequestParamsPayment struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// TicketListRequestParams is a part of the interface.
 type TicketListRequestParams struct {
 	Statuses []string `json:"statuses,omitempty"`
 
@@ -841,12 +757,10 @@ type TicketListRequestParams struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// TicketListRequest is a part of the interface.
 type TicketListRequest struct {
 	Params *TicketListRequestParams `json:"params,omitempty"`
 }
 
-// TicketListResult is a part of the interface.
 type TicketListResult struct {
 	Items []Ticket `json:"items"`
 
@@ -854,7 +768,6 @@ type TicketListResult struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// TicketSummaryRequestParams is a part of the interface.
 type TicketSummaryRequestParams struct {
 	// Created at this time or later.
 	CreatedFrom string `json:"created_from,omitempty"`
@@ -863,12 +776,10 @@ type TicketSummaryRequestParams struct {
 	CreatedTo string `json:"created_to,omitempty"`
 }
 
-// TicketSummaryRequest is a part of the interface.
 type TicketSummaryRequest struct {
 	Params *TicketSummaryRequestParams `json:"params,omitempty"`
 }
 
-// TicketSummaryResultByStatus is a part of the interface.
 type TicketSummaryResultByStatus struct {
 	Open int64 `json:"open"`
 
@@ -885,12 +796,10 @@ type TicketSummaryResultByStatus struct {
 	Canceled int64 `json:"canceled"`
 }
 
-// TicketSummaryResult is a part of the interface.
 type TicketSummaryResult struct {
 	ByStatus TicketSummaryResultByStatus `json:"by_status"`
 }
 
-// TicketDescriptionUpdateRequestParamsIdentifiers is a part of the interface.
 type TicketDescriptionUpdateRequestParamsIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -899,7 +808,6 @@ type TicketDescriptionUpdateRequestParamsIdentifiers struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// TicketDescriptionUpdateRequestParams is a part of the interface.
 type TicketDescriptionUpdateRequestParams struct {
 	Identifiers TicketDescriptionUpdateRequestParamsIdentifiers `json:"identifiers"`
 
@@ -907,7 +815,6 @@ type TicketDescriptionUpdateRequestParams struct {
 	Description string `json:"description"`
 }
 
-// TicketDescriptionUpdateRequest is a part of the interface.
 type TicketDescriptionUpdateRequest struct {
 	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
 	OperationID string `json:"operation_id,omitempty"`
@@ -915,10 +822,8 @@ type TicketDescriptionUpdateRequest struct {
 	Params TicketDescriptionUpdateRequestParams `json:"params"`
 }
 
-// TicketDescriptionUpdateResult is a result.
 type TicketDescriptionUpdateResult = Ticket
 
-// TicketReopenRequestParamsIdentifiers is a part of the interface.
 type TicketReopenRequestParamsIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -927,12 +832,10 @@ type TicketReopenRequestParamsIdentifiers struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// TicketReopenRequestParams is a part of the interface.
 type TicketReopenRequestParams struct {
 	Identifiers TicketReopenRequestParamsIdentifiers `json:"identifiers"`
 }
 
-// TicketReopenRequest is a part of the interface.
 type TicketReopenRequest struct {
 	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
 	OperationID string `json:"operation_id,omitempty"`
@@ -940,10 +843,8 @@ type TicketReopenRequest struct {
 	Params TicketReopenRequestParams `json:"params"`
 }
 
-// TicketReopenResult is a result.
 type TicketReopenResult = Ticket
 
-// TicketCommentCreateRequestParamsTicket is a part of the interface.
 type TicketCommentCreateRequestParamsTicket struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -952,7 +853,6 @@ type TicketCommentCreateRequestParamsTicket struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// TicketCommentCreateRequestParams is a part of the interface.
 type TicketCommentCreateRequestParams struct {
 	Ticket TicketCommentCreateRequestParamsTicket `json:"ticket"`
 
@@ -962,7 +862,6 @@ type TicketCommentCreateRequestParams struct {
 	AttachmentIds []string `json:"attachment_ids,omitempty"`
 }
 
-// TicketCommentCreateRequest is a part of the interface.
 type TicketCommentCreateRequest struct {
 	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
 	OperationID string `json:"operation_id,omitempty"`
@@ -970,13 +869,11 @@ type TicketCommentCreateRequest struct {
 	Params TicketCommentCreateRequestParams `json:"params"`
 }
 
-// TicketCommentIdentifiers is a part of the interface.
 type TicketCommentIdentifiers struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// TicketComment is a part of the interface.
 type TicketComment struct {
 	Identifiers TicketCommentIdentifiers `json:"identifiers"`
 
@@ -992,10 +889,8 @@ type TicketComment struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// TicketCommentCreateResult is a result.
 type TicketCommentCreateResult = TicketComment
 
-// TicketCommentsListRequestParamsTicket is a part of the interface.
 type TicketCommentsListRequestParamsTicket struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -1004,7 +899,6 @@ type TicketCommentsListRequestParamsTicket struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// TicketCommentsListRequestParams is a part of the interface.
 type TicketCommentsListRequestParams struct {
 	Ticket TicketCommentsListRequestParamsTicket `json:"ticket"`
 
@@ -1015,12 +909,10 @@ type TicketCommentsListRequestParams struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// TicketCommentsListRequest is a part of the interface.
 type TicketCommentsListRequest struct {
 	Params TicketCommentsListRequestParams `json:"params"`
 }
 
-// TicketCommentsListResult is a part of the interface.
 type TicketCommentsListResult struct {
 	Items []TicketComment `json:"items"`
 
@@ -1028,7 +920,6 @@ type TicketCommentsListResult struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// TicketCommentUpdateRequestParamsTicket is a part of the interface.
 type TicketCommentUpdateRequestParamsTicket struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -1037,7 +928,6 @@ type TicketCommentUpdateRequestParamsTicket struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// TicketCommentUpdateRequestParams is a part of the interface.
 type TicketCommentUpdateRequestParams struct {
 	Ticket TicketCommentUpdateRequestParamsTicket `json:"ticket"`
 
@@ -1047,7 +937,6 @@ type TicketCommentUpdateRequestParams struct {
 	Body string `json:"body"`
 }
 
-// TicketCommentUpdateRequest is a part of the interface.
 type TicketCommentUpdateRequest struct {
 	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
 	OperationID string `json:"operation_id,omitempty"`
@@ -1055,16 +944,13 @@ type TicketCommentUpdateRequest struct {
 	Params TicketCommentUpdateRequestParams `json:"params"`
 }
 
-// TicketCommentUpdateResult is a result.
 type TicketCommentUpdateResult = TicketComment
 
-// RefundRequestRequestParamsIdentifiers is a part of the interface.
 type RefundRequestRequestParamsIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id"`
 }
 
-// RefundRequestRequestParamsPayment is a part of the interface.
 type RefundRequestRequestParamsPayment struct {
 	// Your own reference of the payment.
 	CID string `json:"c_id,omitempty"`
@@ -1073,25 +959,22 @@ type RefundRequestRequestParamsPayment struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// RefundRequestRequestParams is a part of the interface.
 type RefundRequestRequestParams struct {
 	Identifiers RefundRequestRequestParamsIdentifiers `json:"identifiers"`
 
 	Payment RefundRequestRequestParamsPayment `json:"payment"`
 
 	// In minor units, as a text of digits; without it, all that remains of the payment.
-	Amount string `json:"amount,omitempty"`
+	Amount *string `json:"amount,omitempty"`
 
 	// Why; the operator reads it.
 	Reason string `json:"reason,omitempty"`
 }
 
-// RefundRequestRequest is a part of the interface.
 type RefundRequestRequest struct {
 	Params RefundRequestRequestParams `json:"params"`
 }
 
-// RefundIdentifiers is a part of the interface.
 type RefundIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id"`
@@ -1100,7 +983,6 @@ type RefundIdentifiers struct {
 	HID string `json:"h_id"`
 }
 
-// RefundPayment is a part of the interface.
 type RefundPayment struct {
 	// Your own reference of the payment.
 	CID string `json:"c_id"`
@@ -1109,7 +991,6 @@ type RefundPayment struct {
 	HID string `json:"h_id"`
 }
 
-// Refund is a part of the interface.
 type Refund struct {
 	Identifiers RefundIdentifiers `json:"identifiers"`
 
@@ -1133,10 +1014,8 @@ type Refund struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// RefundRequestResult is a result.
 type RefundRequestResult = Refund
 
-// RefundGetRequestParamsIdentifiers is a part of the interface.
 type RefundGetRequestParamsIdentifiers struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -1145,20 +1024,16 @@ type RefundGetRequestParamsIdentifiers struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// RefundGetRequestParams is a part of the interface.
 type RefundGetRequestParams struct {
 	Identifiers RefundGetRequestParamsIdentifiers `json:"identifiers"`
 }
 
-// RefundGetRequest is a part of the interface.
 type RefundGetRequest struct {
 	Params RefundGetRequestParams `json:"params"`
 }
 
-// RefundGetResult is a result.
 type RefundGetResult = Refund
 
-// RefundListRequestParamsPayment is a part of the interface.
 type RefundListRequestParamsPayment struct {
 	// Your own reference of the payment.
 	CID string `json:"c_id,omitempty"`
@@ -1167,7 +1042,6 @@ type RefundListRequestParamsPayment struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// RefundListRequestParams is a part of the interface.
 type RefundListRequestParams struct {
 	Statuses []string `json:"statuses,omitempty"`
 
@@ -1186,12 +1060,10 @@ type RefundListRequestParams struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// RefundListRequest is a part of the interface.
 type RefundListRequest struct {
 	Params *RefundListRequestParams `json:"params,omitempty"`
 }
 
-// RefundListResult is a part of the interface.
 type RefundListResult struct {
 	Items []Refund `json:"items"`
 
@@ -1199,7 +1071,6 @@ type RefundListResult struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// RefundSummaryRequestParams is a part of the interface.
 type RefundSummaryRequestParams struct {
 	// Created at this time or later.
 	CreatedFrom string `json:"created_from,omitempty"`
@@ -1208,12 +1079,10 @@ type RefundSummaryRequestParams struct {
 	CreatedTo string `json:"created_to,omitempty"`
 }
 
-// RefundSummaryRequest is a part of the interface.
 type RefundSummaryRequest struct {
 	Params *RefundSummaryRequestParams `json:"params,omitempty"`
 }
 
-// RefundSummaryResultByStatus is a part of the interface.
 type RefundSummaryResultByStatus struct {
 	Pending int64 `json:"pending"`
 
@@ -1228,12 +1097,10 @@ type RefundSummaryResultByStatus struct {
 	Failed int64 `json:"failed"`
 }
 
-// RefundSummaryResult is a part of the interface.
 type RefundSummaryResult struct {
 	ByStatus RefundSummaryResultByStatus `json:"by_status"`
 }
 
-// RefundCommentCreateRequestParamsRefund is a part of the interface.
 type RefundCommentCreateRequestParamsRefund struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -1242,14 +1109,12 @@ type RefundCommentCreateRequestParamsRefund struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// RefundCommentCreateRequestParams is a part of the interface.
 type RefundCommentCreateRequestParams struct {
 	Refund RefundCommentCreateRequestParamsRefund `json:"refund"`
 
 	Body string `json:"body"`
 }
 
-// RefundCommentCreateRequest is a part of the interface.
 type RefundCommentCreateRequest struct {
 	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
 	OperationID string `json:"operation_id,omitempty"`
@@ -1257,13 +1122,11 @@ type RefundCommentCreateRequest struct {
 	Params RefundCommentCreateRequestParams `json:"params"`
 }
 
-// RefundCommentIdentifiers is a part of the interface.
 type RefundCommentIdentifiers struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// RefundComment is a part of the interface.
 type RefundComment struct {
 	Identifiers RefundCommentIdentifiers `json:"identifiers"`
 
@@ -1274,10 +1137,8 @@ type RefundComment struct {
 	CreatedAt string `json:"created_at"`
 }
 
-// RefundCommentCreateResult is a result.
 type RefundCommentCreateResult = RefundComment
 
-// RefundCommentsListRequestParamsRefund is a part of the interface.
 type RefundCommentsListRequestParamsRefund struct {
 	// Your own reference.
 	CID string `json:"c_id,omitempty"`
@@ -1286,7 +1147,6 @@ type RefundCommentsListRequestParamsRefund struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// RefundCommentsListRequestParams is a part of the interface.
 type RefundCommentsListRequestParams struct {
 	Refund RefundCommentsListRequestParamsRefund `json:"refund"`
 
@@ -1297,12 +1157,10 @@ type RefundCommentsListRequestParams struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// RefundCommentsListRequest is a part of the interface.
 type RefundCommentsListRequest struct {
 	Params RefundCommentsListRequestParams `json:"params"`
 }
 
-// RefundCommentsListResult is a part of the interface.
 type RefundCommentsListResult struct {
 	Items []RefundComment `json:"items"`
 
@@ -1310,29 +1168,24 @@ type RefundCommentsListResult struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// ChargebackGetRequestParamsIdentifiers is a part of the interface.
 type ChargebackGetRequestParamsIdentifiers struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// ChargebackGetRequestParams is a part of the interface.
 type ChargebackGetRequestParams struct {
 	Identifiers ChargebackGetRequestParamsIdentifiers `json:"identifiers"`
 }
 
-// ChargebackGetRequest is a part of the interface.
 type ChargebackGetRequest struct {
 	Params ChargebackGetRequestParams `json:"params"`
 }
 
-// ChargebackIdentifiers is a part of the interface.
 type ChargebackIdentifiers struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// ChargebackPayment is a part of the interface.
 type ChargebackPayment struct {
 	// Your own reference of the payment.
 	CID string `json:"c_id"`
@@ -1341,7 +1194,6 @@ type ChargebackPayment struct {
 	HID string `json:"h_id"`
 }
 
-// Chargeback is a part of the interface.
 type Chargeback struct {
 	Identifiers ChargebackIdentifiers `json:"identifiers"`
 
@@ -1370,7 +1222,6 @@ type Chargeback struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// ChargebackHistoryEntry is a part of the interface.
 type ChargebackHistoryEntry struct {
 	Status string `json:"status"`
 
@@ -1380,10 +1231,8 @@ type ChargebackHistoryEntry struct {
 	Note string `json:"note,omitempty"`
 }
 
-// ChargebackGetResult is a result.
 type ChargebackGetResult = Chargeback
 
-// ChargebackListRequestParamsPayment is a part of the interface.
 type ChargebackListRequestParamsPayment struct {
 	// Your own reference of the payment.
 	CID string `json:"c_id,omitempty"`
@@ -1392,7 +1241,6 @@ type ChargebackListRequestParamsPayment struct {
 	HID string `json:"h_id,omitempty"`
 }
 
-// ChargebackListRequestParams is a part of the interface.
 type ChargebackListRequestParams struct {
 	Statuses []string `json:"statuses,omitempty"`
 
@@ -1411,12 +1259,10 @@ type ChargebackListRequestParams struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// ChargebackListRequest is a part of the interface.
 type ChargebackListRequest struct {
 	Params *ChargebackListRequestParams `json:"params,omitempty"`
 }
 
-// ChargebackListResult is a part of the interface.
 type ChargebackListResult struct {
 	Items []Chargeback `json:"items"`
 
@@ -1424,7 +1270,6 @@ type ChargebackListResult struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// ChargebackSummaryRequestParams is a part of the interface.
 type ChargebackSummaryRequestParams struct {
 	// Created at this time or later.
 	CreatedFrom string `json:"created_from,omitempty"`
@@ -1433,12 +1278,10 @@ type ChargebackSummaryRequestParams struct {
 	CreatedTo string `json:"created_to,omitempty"`
 }
 
-// ChargebackSummaryRequest is a part of the interface.
 type ChargebackSummaryRequest struct {
 	Params *ChargebackSummaryRequestParams `json:"params,omitempty"`
 }
 
-// ChargebackSummaryResultByStatus is a part of the interface.
 type ChargebackSummaryResultByStatus struct {
 	Open int64 `json:"open"`
 
@@ -1451,28 +1294,23 @@ type ChargebackSummaryResultByStatus struct {
 	Accepted int64 `json:"accepted"`
 }
 
-// ChargebackSummaryResult is a part of the interface.
 type ChargebackSummaryResult struct {
 	ByStatus ChargebackSummaryResultByStatus `json:"by_status"`
 }
 
-// ChargebackAttachmentsListRequestParamsChargeback is a part of the interface.
 type ChargebackAttachmentsListRequestParamsChargeback struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// ChargebackAttachmentsListRequestParams is a part of the interface.
 type ChargebackAttachmentsListRequestParams struct {
 	Chargeback ChargebackAttachmentsListRequestParamsChargeback `json:"chargeback"`
 }
 
-// ChargebackAttachmentsListRequest is a part of the interface.
 type ChargebackAttachmentsListRequest struct {
 	Params ChargebackAttachmentsListRequestParams `json:"params"`
 }
 
-// ChargebackAttachmentsListResult is a part of the interface.
 type ChargebackAttachmentsListResult struct {
 	Items []TicketAttachment `json:"items"`
 
@@ -1480,7 +1318,6 @@ type ChargebackAttachmentsListResult struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// AttachmentPrepareRequestParams is a part of the interface.
 type AttachmentPrepareRequestParams struct {
 	Purpose string `json:"purpose"`
 
@@ -1496,7 +1333,6 @@ type AttachmentPrepareRequestParams struct {
 	Sha256 string `json:"sha256"`
 }
 
-// AttachmentPrepareRequest is a part of the interface.
 type AttachmentPrepareRequest struct {
 	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
 	OperationID string `json:"operation_id,omitempty"`
@@ -1504,13 +1340,11 @@ type AttachmentPrepareRequest struct {
 	Params AttachmentPrepareRequestParams `json:"params"`
 }
 
-// AttachmentIdentifiers is a part of the interface.
 type AttachmentIdentifiers struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// Attachment is a part of the interface.
 type Attachment struct {
 	Identifiers AttachmentIdentifiers `json:"identifiers"`
 
@@ -1535,7 +1369,6 @@ type Attachment struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-// AttachmentPrepareResultUpload is a part of the interface.
 type AttachmentPrepareResultUpload struct {
 	Method string `json:"method"`
 
@@ -1546,25 +1379,21 @@ type AttachmentPrepareResultUpload struct {
 	ExpiresAt string `json:"expires_at"`
 }
 
-// AttachmentPrepareResult is a part of the interface.
 type AttachmentPrepareResult struct {
 	Attachment Attachment `json:"attachment"`
 
 	Upload AttachmentPrepareResultUpload `json:"upload"`
 }
 
-// AttachmentFinalizeRequestParamsAttachment is a part of the interface.
 type AttachmentFinalizeRequestParamsAttachment struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// AttachmentFinalizeRequestParams is a part of the interface.
 type AttachmentFinalizeRequestParams struct {
 	Attachment AttachmentFinalizeRequestParamsAttachment `json:"attachment"`
 }
 
-// AttachmentFinalizeRequest is a part of the interface.
 type AttachmentFinalizeRequest struct {
 	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
 	OperationID string `json:"operation_id,omitempty"`
@@ -1572,28 +1401,23 @@ type AttachmentFinalizeRequest struct {
 	Params AttachmentFinalizeRequestParams `json:"params"`
 }
 
-// AttachmentFinalizeResult is a part of the interface.
 type AttachmentFinalizeResult struct {
 	Attachment Attachment `json:"attachment"`
 }
 
-// AttachmentStatusRequestParamsAttachment is a part of the interface.
 type AttachmentStatusRequestParamsAttachment struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// AttachmentStatusRequestParams is a part of the interface.
 type AttachmentStatusRequestParams struct {
 	Attachment AttachmentStatusRequestParamsAttachment `json:"attachment"`
 }
 
-// AttachmentStatusRequest is a part of the interface.
 type AttachmentStatusRequest struct {
 	Params AttachmentStatusRequestParams `json:"params"`
 }
 
-// AttachmentStatusResult is a part of the interface.
 type AttachmentStatusResult struct {
 	HID string `json:"h_id"`
 
@@ -1603,37 +1427,31 @@ type AttachmentStatusResult struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// AttachmentGetRequestParamsAttachment is a part of the interface.
 type AttachmentGetRequestParamsAttachment struct {
 	// Our identifier.
 	HID string `json:"h_id"`
 }
 
-// AttachmentGetRequestParams is a part of the interface.
 type AttachmentGetRequestParams struct {
 	Attachment AttachmentGetRequestParamsAttachment `json:"attachment"`
 }
 
-// AttachmentGetRequest is a part of the interface.
 type AttachmentGetRequest struct {
 	Params AttachmentGetRequestParams `json:"params"`
 }
 
-// AttachmentGetResultDownload is a part of the interface.
 type AttachmentGetResultDownload struct {
 	URL string `json:"url"`
 
 	ExpiresAt string `json:"expires_at"`
 }
 
-// AttachmentGetResult is a part of the interface.
 type AttachmentGetResult struct {
 	Attachment Attachment `json:"attachment"`
 
 	Download AttachmentGetResultDownload `json:"download"`
 }
 
-// WebhookResendResult is a part of the interface.
 type WebhookResendResult struct {
 	PaymentID string `json:"payment_id"`
 
@@ -1644,7 +1462,6 @@ type WebhookResendResult struct {
 	Status string `json:"status"`
 }
 
-// CallbackDataResult is a part of the interface.
 type CallbackDataResult struct {
 	Payment *Payment `json:"payment,omitempty"`
 
@@ -1655,7 +1472,6 @@ type CallbackDataResult struct {
 	Chargeback json.RawMessage `json:"chargeback,omitempty"`
 }
 
-// CallbackData is a part of the interface.
 type CallbackData struct {
 	Result CallbackDataResult `json:"result"`
 
@@ -1664,7 +1480,7 @@ type CallbackData struct {
 	RequestID string `json:"request_id"`
 }
 
-// Callback is described so: A verified callback. The same one can arrive again: `id` and the status identify it.
+// Callback: A verified callback. The same one can arrive again: `id` and the status identify it.
 type Callback struct {
 	// The id of the resource and the event, joined by a colon.
 	ID string `json:"id"`

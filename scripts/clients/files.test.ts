@@ -12,6 +12,12 @@ test('the generated files of the clients are current: npm run generate renews th
     expect({ path, text: await readFile(join(ROOT, path), 'utf8') }).toEqual({ path, text })
 })
 
+test('Go leaves out only an absent amount of a refund, which means all that remains', () => {
+  const types = files.find(({ path }) => path === 'clients/go/types_gen.go')?.text
+  expect(types).toMatch(/^\tAmount \*string `json:"amount,omitempty"`$/m)
+  expect(types).not.toMatch(/^\tAmount string `json:"amount,omitempty"`$/m)
+})
+
 test('no generated file is left from an earlier generation', async () => {
   const entries = await readdir(join(ROOT, 'clients'), { recursive: true })
   const generated = entries.filter(

@@ -29,22 +29,24 @@ function types({ types }: ClientModel): string {
     const structs = objectsIn(type).map(({ name: inner, fields }) =>
       structText(inner, fields, inner === name ? description : undefined),
     )
-    return type.kind === 'object' ? structs : [`// ${name} is a result.\ntype ${name} = ${printed(type)}\n`]
+    return type.kind === 'object' ? structs : [`type ${name} = ${printed(type)}\n`]
   })
   return `${NOTE}\nimport "encoding/json"\n\n${texts.join('\n')}`
 }
 
 function structText(name: string, fields: readonly Field[], description: string | undefined): string {
-  const comment = `// ${name} ${description === undefined ? 'is a part of the interface.' : `is described so: ${description}`}`
-  if (fields.length === 0) return `${comment}\ntype ${name} struct{}\n`
+  const comment = description === undefined ? '' : `// ${name}: ${description}\n`
+  if (fields.length === 0) return `${comment}type ${name} struct{}\n`
   const rows = fields.map(({ name: field, type, is_required, description: text }) => {
-    const is_pointer = !is_required && type.kind === 'object'
+    // An empty amount of a refund must not mean all that remains.
+    const is_amount = type.kind === 'text' && field === 'amount'
+    const is_pointer = !is_required && (type.kind === 'object' || is_amount)
     const tag = `json:"${field}${is_required ? '' : ',omitempty'}"`
     const note = text === undefined ? '' : `\t// ${text}\n`
     const is_reference = !is_required && type.kind === 'reference'
     return `${note}\t${goName(field)} ${is_pointer || is_reference ? '*' : ''}${printed(type)} \`${tag}\`\n`
   })
-  return `${comment}\ntype ${name} struct {\n${rows.join('\n')}}\n`
+  return `${comment}type ${name} struct {\n${rows.join('\n')}}\n`
 }
 
 function printed(type: Type): string {
