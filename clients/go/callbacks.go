@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,13 +25,8 @@ var timestampForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9
 // endpoint or of the webhook_url; two while one is rotated. Nothing is parsed before its signature is verified, in constant
 // time. It returns a *CallbackError for everything that is not such a callback.
 func VerifyCallback(header http.Header, body []byte, secrets []string, now time.Time) (*Callback, error) {
-	if len(secrets) == 0 {
-		return nil, errors.New("a secret of the callbacks is missing")
-	}
-	for _, secret := range secrets {
-		if secret == "" {
-			return nil, errors.New("a secret of the callbacks is missing")
-		}
+	if err := checkSecrets(secrets); err != nil {
+		return nil, err
 	}
 	if len(body) > CallbackMaxBytes {
 		return nil, &CallbackError{"too_large", "the body is larger than any callback"}
@@ -60,9 +57,19 @@ func VerifyCallback(header http.Header, body []byte, secrets []string, now time.
 	return &callback, nil
 }
 
-// CallbackHandler receives callbacks and hands the verified ones over. When handle returns an error the answer is 500, and
-// Multihub sends the callback again.
+func checkSecrets(secrets []string) error {
+	if len(secrets) == 0 || slices.Contains(secrets, "") {
+		return errors.New("a secret of the callbacks is missing")
+	}
+	return nil
+}
+
+// CallbackHandler receives callbacks and hands the verified ones over. When handle returns an error, it is logged, the answer is
+// 500, and Multihub sends the callback again. It panics without secrets.
 func CallbackHandler(secrets []string, handle func(context.Context, *Callback) error) http.Handler {
+	if err := checkSecrets(secrets); err != nil {
+		panic(err)
+	}
 	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
 		writer.WriteHeader(statusOf(request, secrets, handle))
 	})
@@ -82,7 +89,11 @@ func statusOf(request *http.Request, secrets []string, handle func(context.Conte
 		return http.StatusBadRequest
 	case refused != nil:
 		return http.StatusUnauthorized
-	case err != nil || handle(request.Context(), callback) != nil:
+	case err == nil:
+		err = handle(request.Context(), callback)
+	}
+	if err != nil {
+		log.Printf("multihub: the callback was not handled: %v", err)
 		return http.StatusInternalServerError
 	}
 	return http.StatusNoContent

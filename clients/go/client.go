@@ -64,11 +64,14 @@ func (c *Client) Call(ctx context.Context, method string, request any) (json.Raw
 	if err != nil {
 		return nil, err
 	}
-	send := func() (json.RawMessage, error) { return c.sendSigned(ctx, body, "") }
+	send := func() (json.RawMessage, error) {
+		return c.sendSigned(ctx, body, target{isWithdrawal: method == "payment.out"})
+	}
 	if methodKey(method) == "payment" {
 		return send()
 	}
-	return repeatedly(ctx, c.settings, time.Now(), send)
+	result, err := repeatedly(ctx, c.settings, time.Now(), send)
+	return result, withOperation(err, body)
 }
 
 func call[R any](ctx context.Context, c *Client, method string, request any) (*R, error) {
@@ -160,6 +163,22 @@ func encode(method string, request any) ([]byte, error) {
 	return json.Marshal(fields)
 }
 
+// withOperation notes the operation_id of a request on its error, because the client may have generated it.
+func withOperation(err error, body []byte) error {
+	var sent struct {
+		OperationID string `json:"operation_id"`
+	}
+	_ = json.Unmarshal(body, &sent)
+	var refusal *RefusalError
+	var transport *TransportError
+	if errors.As(err, &refusal) {
+		refusal.OperationID = sent.OperationID
+	} else if errors.As(err, &transport) {
+		transport.OperationID = sent.OperationID
+	}
+	return err
+}
+
 func newKey() string {
 	bytes := make([]byte, 16)
 	if _, err := rand.Read(bytes); err != nil {
@@ -179,10 +198,10 @@ func (c *Client) ResendWebhook(ctx context.Context, paymentID, operationID strin
 	}
 	path := ResendPath(paymentID)
 	raw, err := repeatedly(ctx, c.settings, time.Now(), func() (json.RawMessage, error) {
-		return c.sendSigned(ctx, body, path)
+		return c.sendSigned(ctx, body, target{path: path})
 	})
 	if err != nil {
-		return nil, err
+		return nil, withOperation(err, body)
 	}
 	return decode[WebhookResendResult](raw)
 }

@@ -12,12 +12,18 @@ const (
 	// A duplicate that was created this long ago, by either clock, can be this very request, sent twice on the way.
 	recent    = 5 * time.Minute
 	notFound  = 6010
+	nonceUsed = 3000
 	duplicate = 6009
 )
 
+// CreatedPaymentResult is the payment as the create or the look-up showed it. Only the answer to a create shows Receiver.Bank.
+type CreatedPaymentResult = PaymentInResult
+
 type newPayment struct {
 	method, destination, cID, currency string
-	value                              int64
+	value, serviceID                   int64
+	// accountID is the account of the recipient of a withdrawal.
+	accountID string
 }
 
 // NewPayment is a PaymentInRequest or a PaymentOutRequest.
@@ -25,29 +31,29 @@ type NewPayment interface{ newPayment() newPayment }
 
 func (r PaymentInRequest) newPayment() newPayment {
 	p := r.Params.Payment
-	return newPayment{"payment.in", "in", p.Identifiers.CID, p.Amount.Currency, p.Amount.Value}
+	return newPayment{"payment.in", "in", p.Identifiers.CID, p.Amount.Currency, p.Amount.Value, r.ServiceID, ""}
 }
 
 func (r PaymentOutRequest) newPayment() newPayment {
 	p := r.Params.Payment
-	return newPayment{"payment.out", "out", p.Identifiers.CID, p.Amount.Currency, p.Amount.Value}
+	return newPayment{"payment.out", "out", p.Identifiers.CID, p.Amount.Currency, p.Amount.Value, r.ServiceID, p.Receiver.Bank.Account.ID}
 }
 
 // CreatePayment creates a deposit or a withdrawal at most once, also when answers are lost. Keep the request until it returns;
 // after a crash or an OutcomeUnknownError call ResumePayment with it.
-func (c *Client) CreatePayment(ctx context.Context, request NewPayment) (*PaymentStatusResult, error) {
+func (c *Client) CreatePayment(ctx context.Context, request NewPayment) (*CreatedPaymentResult, error) {
 	return c.createPayment(ctx, request, false)
 }
 
 // ResumePayment is CreatePayment for a request that may have been sent before, by a process that ended since.
-func (c *Client) ResumePayment(ctx context.Context, request NewPayment) (*PaymentStatusResult, error) {
+func (c *Client) ResumePayment(ctx context.Context, request NewPayment) (*CreatedPaymentResult, error) {
 	return c.createPayment(ctx, request, true)
 }
 
 // createPayment sends the same bytes until a signed answer says what became of the payment. After an answer that was lost it
 // looks the payment up; if it does not exist yet, the look-up may have overtaken the create, so the same bytes are sent again.
 // Only a signed refusal says that there is no payment; everything else ends in OutcomeUnknownError.
-func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist bool) (*PaymentStatusResult, error) {
+func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist bool) (*CreatedPaymentResult, error) {
 	wanted := request.newPayment()
 	body, err := encode(wanted.method, request)
 	if err != nil {
@@ -61,49 +67,66 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 	}
 	began := time.Now()
 	for tries := 1; ; tries++ {
-		result, err := c.attempt(ctx, wanted.cID, body)
-		if err == nil || ctx.Err() != nil {
-			return result, unknownIf(ctx.Err(), wanted.cID, err)
+		result, err := c.attempt(ctx, wanted.cID, body, target{isWithdrawal: wanted.destination == "out"})
+		if err == nil {
+			return result, nil
 		}
-		isUndecided := c.settings.isUnanswered(err) || retryOf(err) == "check_status"
+		if ctx.Err() != nil {
+			return nil, &OutcomeUnknownError{wanted.cID, err}
+		}
+		isUndecided := isUnanswered(err) || retryOf(err) == "check_status"
 		mayExist = mayExist || isUndecided
 		wait, again := c.settings.waitAfter(err, tries, began)
 		if again {
 			if stop := pause(ctx, wait); stop != nil {
-				return nil, unknownIf(stop, wanted.cID, stop)
+				return nil, &OutcomeUnknownError{wanted.cID, stop}
 			}
 		}
-		if mayExist || codeOf(err) == duplicate {
-			found, problem := repeatedly(ctx, c.settings, began, func() (*PaymentStatusResult, error) {
-				return c.attempt(ctx, wanted.cID, status)
+		// On v1 the refusal can be the answer to an earlier request.
+		mayBeStale := c.settings.Version == "v1" && !again && codeOf(err) != duplicate
+		if mayExist || mayBeStale || codeOf(err) == duplicate {
+			found, problem := repeatedly(ctx, c.settings, began, func() (*CreatedPaymentResult, error) {
+				return c.attempt(ctx, wanted.cID, status, target{})
 			})
 			switch {
 			case problem == nil:
 				created, timeErr := time.Parse(time.RFC3339, found.Payment.Timestamps.Created)
-				isRecent := timeErr == nil && !created.Before(began.Add(-recent))
-				if wanted.isSame(found.Payment) && (mayExist || isRecent) {
+				isRecent := timeErr == nil && created.After(began.Add(-recent))
+				if wanted.isSame(found.Payment) && (mayExist || mayBeStale || isRecent) {
 					return found, nil
 				}
 				if codeOf(err) != 0 {
 					return nil, err
 				}
-			case codeOf(problem) != notFound && !again:
+			case !again && codeOf(problem) != notFound && (mayExist || !isRefusedAlike(err, problem)):
 				return nil, &OutcomeUnknownError{wanted.cID, problem}
 			}
 		}
-		if !again {
-			return nil, unknownIf(map[bool]error{true: err}[isUndecided], wanted.cID, err)
+		isLate := time.Since(began) > c.settings.Deadline
+		if again && !isLate {
+			continue
 		}
+		if isUndecided || (again && mayExist) {
+			return nil, &OutcomeUnknownError{wanted.cID, err}
+		}
+		return nil, err
 	}
 }
 
+// isRefusedAlike says whether the look-up was refused for the reason of the create: one that concerns any request, such as the
+// credential (3xxx) or a field (9000).
+func isRefusedAlike(err, problem error) bool {
+	code := codeOf(err)
+	return code == codeOf(problem) && (code/1000 == 3 || code == 9000)
+}
+
 // attempt sends one request. An answer about another payment is none: a v1 signature does not say to which request it belongs.
-func (c *Client) attempt(ctx context.Context, cID string, body []byte) (*PaymentStatusResult, error) {
-	raw, err := c.sendSigned(ctx, body, "")
+func (c *Client) attempt(ctx context.Context, cID string, body []byte, to target) (*CreatedPaymentResult, error) {
+	raw, err := c.sendSigned(ctx, body, to)
 	if err != nil {
 		return nil, err
 	}
-	var result PaymentStatusResult
+	var result CreatedPaymentResult
 	if json.Unmarshal(raw, &result) != nil || result.Payment.Identifiers.CID != cID {
 		message := fmt.Sprintf("the answer is not about the payment %s", cID)
 		return nil, &TransportError{Reason: "other_request", Message: message}
@@ -111,16 +134,17 @@ func (c *Client) attempt(ctx context.Context, cID string, body []byte) (*Payment
 	return &result, nil
 }
 
-func (n newPayment) isSame(found Payment) bool {
-	return found.Amount.Value == n.value && found.Amount.Currency == n.currency && found.Destination == n.destination
-}
-
-// unknownIf wraps an error if the outcome of the create is open.
-func unknownIf(open error, cID string, err error) error {
-	if open == nil || err == nil {
-		return err
+// isSame says whether a payment is the wanted one, by all that its answer shows.
+func (n newPayment) isSame(found CreatedPayment) bool {
+	if found.ServiceID != 0 && found.ServiceID != n.serviceID {
+		return false
 	}
-	return &OutcomeUnknownError{cID, err}
+	receiver := found.Receiver
+	isShown := n.accountID != "" && receiver != nil && receiver.BankAccount != nil && receiver.BankAccount.ID != ""
+	if isShown && receiver.BankAccount.ID != n.accountID {
+		return false
+	}
+	return found.Amount.Value == n.value && found.Amount.Currency == n.currency && found.Destination == n.destination
 }
 
 func codeOf(err error) int {

@@ -15,6 +15,8 @@ type RefusalError struct {
 	RequestID  string
 	HTTPStatus int
 	Retry      string
+	// OperationID is the key of the request, given or generated; empty where the method has none.
+	OperationID string
 }
 
 func (e *RefusalError) Error() string {
@@ -46,6 +48,8 @@ type TransportError struct {
 	HTTPStatus int
 	Text       string
 	Cause      error
+	// OperationID is the key of the request, given or generated; empty where the method has none.
+	OperationID string
 }
 
 func (e *TransportError) Error() string { return e.Message }
@@ -54,7 +58,8 @@ func (e *TransportError) Error() string { return e.Message }
 func (e *TransportError) Unwrap() error { return e.Cause }
 
 // OutcomeUnknownError says that no signed answer says whether the payment was created. It may exist. Call ResumePayment later
-// with the same request; never create it under another c_id.
+// with the same request; never create it under another c_id. Cause is what the last request came to. errors.As does not look
+// into it: an unknown outcome is not the refusal that its look-up met.
 type OutcomeUnknownError struct {
 	CID   string
 	Cause error
@@ -63,9 +68,6 @@ type OutcomeUnknownError struct {
 func (e *OutcomeUnknownError) Error() string {
 	return fmt.Sprintf("the payment %s may exist; resume it under the same c_id: %v", e.CID, e.Cause)
 }
-
-// Unwrap returns the cause.
-func (e *OutcomeUnknownError) Unwrap() error { return e.Cause }
 
 // CallbackError is a request that is not a callback of Multihub, or not one of the last five minutes. Reason is too_large,
 // missing_header, signature, timestamp or malformed.

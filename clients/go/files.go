@@ -2,6 +2,7 @@ package multihub
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -40,6 +41,10 @@ func (c *Client) UploadFile(ctx context.Context, file File) (*AttachmentStatusRe
 			return struct{}{}, c.put(ctx, prepared.Upload.URL, file)
 		})
 		if err != nil {
+			var transport *TransportError
+			if errors.As(err, &transport) {
+				transport.OperationID = file.OperationID
+			}
 			return nil, err
 		}
 		finalize := AttachmentFinalizeRequest{OperationID: file.OperationID}

@@ -8,19 +8,19 @@ import (
 )
 
 // isUnanswered says whether an error leaves open if the server has acted on the request.
-func (s Settings) isUnanswered(err error) bool {
+func isUnanswered(err error) bool {
 	var transport *TransportError
 	if errors.As(err, &transport) {
 		return true
 	}
 	// Something on the way sent the request twice, and the answer is about the second one: its nonce was used by the first.
 	var refusal *RefusalError
-	return errors.As(err, &refusal) && refusal.Code == 3000 && s.Version == "v2"
+	return errors.As(err, &refusal) && refusal.Code == nonceUsed
 }
 
 // waitAfter returns how long to wait before the request is sent again; false if it must not be, or no try or no time is left.
 func (s Settings) waitAfter(err error, tries int, began time.Time) (time.Duration, bool) {
-	canRepeat := s.isUnanswered(err)
+	canRepeat := isUnanswered(err)
 	var wanted time.Duration
 	var refusal *RefusalError
 	if errors.As(err, &refusal) {

@@ -21,9 +21,9 @@ $received = tempnam(sys_get_temp_dir(), 'multihub-received-');
 $servers = [];
 
 $acts = [
-    'settings' => function (array $act) use ($state): void {
+    'settings' => function (array $act) use ($state): string {
         $s = $act['settings'];
-        $state->client = new Client(new Settings(
+        $settings = new Settings(
             $s['base_url'],
             $s['application_id'],
             $s['secret'],
@@ -33,7 +33,9 @@ $acts = [
             $s['wait_ms'],
             $s['wait_max_ms'],
             $s['deadline_ms'],
-        ));
+        );
+        $state->client = new Client($settings);
+        return print_r($state->client, true);
     },
     'create' => fn (array $act) => $state->client->createPayment($act['method'], $act['request'], $act['resume'] ?? false),
     'call' => fn (array $act) => $state->client->call($act['method'], $act['request']),
@@ -92,9 +94,9 @@ $acts = [
 ];
 
 $errorOf = fn (\Throwable $error): array => ['message' => $error->getMessage()] + match (true) {
-    $error instanceof RefusalError => ['kind' => 'refusal', 'code' => $error->getCode(), 'retry' => $error->retry],
+    $error instanceof RefusalError => ['kind' => 'refusal', 'code' => $error->getCode(), 'retry' => $error->retry, 'operation_id' => $error->operationId],
     $error instanceof OutcomeUnknownError => ['kind' => 'unknown', 'text' => $error->getPrevious()->text ?? null],
-    $error instanceof TransportError => ['kind' => 'transport', 'reason' => $error->reason, 'text' => $error->text],
+    $error instanceof TransportError => ['kind' => 'transport', 'reason' => $error->reason, 'text' => $error->text, 'operation_id' => $error->operationId],
     $error instanceof CallbackError => ['kind' => 'callback', 'reason' => $error->reason],
     default => ['kind' => 'other'],
 };

@@ -27,7 +27,9 @@ def settings(act):
     given = dict(act["settings"])
     for name in ("timeout", "wait", "wait_max", "deadline"):
         given[f"{name}_s"] = given.pop(f"{name}_ms") / 1000
-    client = m.Client(m.Settings(**given))
+    made = m.Settings(**given)
+    client = m.Client(made)
+    return repr(made)
 
 
 def sign(act):
@@ -102,11 +104,11 @@ ACTS = {
 def error_of(error):
     shown = {"message": str(error)}
     if isinstance(error, m.RefusalError):
-        return {**shown, "kind": "refusal", "code": error.code, "retry": error.retry}
+        return {**shown, "kind": "refusal", "code": error.code, "retry": error.retry, "operation_id": error.operation_id}
     if isinstance(error, m.OutcomeUnknownError):
         return {**shown, "kind": "unknown", "text": getattr(error.cause, "text", None)}
     if isinstance(error, m.TransportError):
-        return {**shown, "kind": "transport", "reason": error.reason, "text": error.text}
+        return {**shown, "kind": "transport", "reason": error.reason, "text": error.text, "operation_id": error.operation_id}
     if isinstance(error, m.CallbackError):
         return {**shown, "kind": "callback", "reason": error.reason}
     return {**shown, "kind": "other", "message": repr(error)}

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
+import { inspect } from 'node:util'
 
 const [folder, kind = 'esm'] = process.argv.slice(2)
 const path = join(folder, 'dist', kind, 'index.js')
@@ -11,13 +12,21 @@ const multihub = kind === 'cjs' ? createRequire(import.meta.url)(path) : await i
 const bytes = (text) => new TextEncoder().encode(text)
 let client
 const received = []
+const reported = []
 
 const ACTS = {
   settings({ settings }) {
     client = new multihub.Client(settings)
+    return inspect(client)
   },
-  create: ({ method, request, resume }) => client.createPayment(method, request, { resume }),
-  call: ({ method, request }) => client.call(method, request),
+  create: ({ method, request, resume, stop_ms }) => {
+    const signal = stop_ms === undefined ? undefined : AbortSignal.timeout(stop_ms)
+    return client.createPayment(method, request, { resume, signal })
+  },
+  call: ({ method, request, undefined_param }) => {
+    if (undefined_param !== undefined) request.params[undefined_param] = undefined
+    return client.call(method, request)
+  },
   resend: ({ payment_id, operation_id }) => client.resendWebhook(payment_id, operation_id),
   async each({ method, request }) {
     const items = []
@@ -47,28 +56,31 @@ const ACTS = {
   verify: ({ headers, body, secrets, now_ms }) =>
     multihub.verifyCallback(headers, bytes(body), { secrets, ...(now_ms && { now_ms: () => now_ms }) }).id,
   async serve({ middleware, secrets }) {
-    const handle = async ({ id }) => {
+    const handle = async ({ id }, raw) => {
       if (id.startsWith('fail')) throw new Error('the store is away')
-      received.push(id)
+      if (JSON.parse(new TextDecoder().decode(raw)).id === id) received.push(id)
     }
+    const settings = { secrets, on_error: ({ message }) => reported.push(message) }
     if (middleware === 'fastify') {
       const { default: fastify } = await import('fastify')
       const app = fastify()
-      app.register(multihub.fastifyCallbacks({ secrets }, handle), { prefix: '/callbacks' })
+      app.register(multihub.fastifyCallbacks(settings, handle), { prefix: '/callbacks' })
       return `${await app.listen({ host: '127.0.0.1', port: 0 })}/callbacks`
     }
-    const server = createServer(multihub.callbackListener({ secrets }, handle))
+    const server = createServer(multihub.callbackListener(settings, handle))
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
     return `http://127.0.0.1:${server.address().port}/callbacks`
   },
   received: () => received,
+  reported: () => reported,
 }
 
 function errorOf(error) {
-  const { message, code, retry, reason, text, cause } = error
-  if (error instanceof multihub.RefusalError) return { kind: 'refusal', message, code, retry }
+  const { message, code, retry, reason, text, cause, operation_id } = error
+  if (error instanceof multihub.RefusalError) return { kind: 'refusal', message, code, retry, operation_id }
   if (error instanceof multihub.OutcomeUnknownError) return { kind: 'unknown', message, text: cause?.text }
-  if (error instanceof multihub.TransportError) return { kind: 'transport', message, reason, text }
+  if (error instanceof multihub.TransportError)
+    return { kind: 'transport', message, reason, text, operation_id }
   if (error instanceof multihub.CallbackError) return { kind: 'callback', message, reason }
   return { kind: 'other', message: String(error.stack) }
 }

@@ -10,7 +10,8 @@ import { listen } from '#lib/http/network.ts'
 
 /**
  * What happens to one request. `late` breaks the connection and delivers the request after the next one was answered, so a
- * look-up overtakes it; `hang` delivers it and never answers; `stale` answers with the answer before.
+ * look-up overtakes it; `hang` delivers it and never answers; `stale` answers with the answer before; `old_refusal` delivers it
+ * and answers with the last 6004.
  */
 export type Fault =
   | 'pass'
@@ -23,6 +24,7 @@ export type Fault =
   | 'break_off'
   | 'alter'
   | 'stale'
+  | 'old_refusal'
   | 'unsigned_429'
   | 'unsigned_3001'
   | 'huge'
@@ -31,6 +33,7 @@ export type Fault =
 export interface SeenRequest {
   readonly path: string
   readonly body: string
+  readonly nonce: string | undefined
 }
 
 interface Answer {
@@ -58,6 +61,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let seen: SeenRequest[] = []
   let prepared: Answer | undefined
   let before: Answer | undefined
+  let refused: Answer | undefined
   let held: (() => Promise<unknown>)[] = []
   const deliveries = new Set<Promise<unknown>>()
 
@@ -86,7 +90,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     for await (const chunk of incoming) chunks.push(chunk)
     const body = Buffer.concat(chunks)
     const fault = faults[seen.length] ?? faults.at(-1) ?? 'pass'
-    seen.push({ path: incoming.url ?? '', body: body.toString() })
+    const nonce = incoming.headers['x-data-nonce']?.toString()
+    seen.push({ path: incoming.url ?? '', body: body.toString(), nonce })
     if (prepared !== undefined) {
       write(response, prepared)
       prepared = undefined
@@ -100,8 +105,10 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       return
     }
     const answer = await forward(incoming, body)
-    spoil(response, fault === 'repeat' ? await forward(incoming, body) : answer, fault, before)
+    const shown = fault === 'repeat' ? await forward(incoming, body) : answer
+    spoil(response, shown, fault, fault === 'old_refusal' ? refused : before)
     before = answer
+    if (answer.body.includes('"code":6004')) refused = answer
     const late = held
     held = []
     for (const deliver of late) await deliver()
@@ -152,7 +159,7 @@ function spoil(response: ServerResponse, answer: Answer, fault: Fault, before: A
     response.write(half, () => drop(response))
   } else if (fault === 'truncate') write(response, { ...answer, body: half })
   else if (fault === 'alter') write(response, { ...answer, body: altered(answer.body) })
-  else write(response, (fault === 'stale' && before) || answer)
+  else write(response, ((fault === 'stale' || fault === 'old_refusal') && before) || answer)
 }
 
 /** Changes one bit of the value of `success`. */

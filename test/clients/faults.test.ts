@@ -39,7 +39,7 @@ afterAll(async () => {
 
 for (const language of LANGUAGES)
   describeLanguage(language)(`the client in ${language.name}`, () => {
-    const { middleware, page, program, build, start } = language
+    const { middleware, page, program, build, start, features = [] } = language
     let folder: string
     let runner: Runner
     beforeAll(async () => {
@@ -57,9 +57,9 @@ for (const language of LANGUAGES)
       if (!credential) throw new Error(`demo.json has no ${version} credential`)
       return credential
     }
-    const use = (version: 'v1' | 'v2'): Promise<RunnerAnswer> => {
+    const use = (version: 'v1' | 'v2', more: object = {}): Promise<RunnerAnswer> => {
       const { application_id, secret } = credentialOf(version)
-      const settings = { base_url: proxy.url, version, application_id, secret, ...RETRIES }
+      const settings = { base_url: proxy.url, version, application_id, secret, ...RETRIES, ...more }
       return runner.act({ act: 'settings', settings })
     }
     const requestOf = (method: string, c_id: string, value: number, webhook_url?: string): object => {
@@ -81,8 +81,9 @@ for (const language of LANGUAGES)
       const { faults, outcome, method = 'payment.out', is_too_much, text, sends = 1 } = scenario
       const c_id = randomUUID()
       const act = createAct(method, c_id, is_too_much ? TOO_MUCH : AMOUNT)
-      // The answer that `stale` repeats.
+      // The answers that `old_refusal` and `stale` repeat.
       proxy.plan('pass')
+      await runner.act(callAct('payment.out', requestOf('payment.out', randomUUID(), TOO_MUCH)))
       await runner.act(callAct('gateway.ping', {}))
       proxy.plan(...faults)
       const { result, error } = await runner.act(act)
@@ -90,8 +91,10 @@ for (const language of LANGUAGES)
       proxy.plan('pass')
       await proxy.settle()
       // Whatever failed, the client has sent one request, byte for byte.
-      const creates = seen.map(({ body }) => body).filter((body) => body.includes(`"${method}"`))
-      expect(new Set(creates).size).toBe(1)
+      const creates = seen.filter(({ body }) => body.includes(`"${method}"`))
+      expect(new Set(creates.map(({ body }) => body)).size).toBe(1)
+      if (method === 'payment.out')
+        expect(new Set(creates.map(({ nonce = '' }) => nonce || 'none')).size).toBe(creates.length)
       expect(creates.length).toBeGreaterThanOrEqual(sends)
       if (typeof outcome === 'number') {
         expect(error).toMatchObject({ kind: 'refusal', code: outcome, retry: 'never' })
@@ -120,6 +123,17 @@ for (const language of LANGUAGES)
         if (exists && scenario.method !== 'payment.in') expected -= AMOUNT
       })
 
+      if (features.includes('stop'))
+        test('ends in an unknown outcome when it is stopped after it has sent the create', async () => {
+          const act = createAct('payment.out', randomUUID())
+          proxy.plan('hang')
+          expect((await runner.act({ ...act, stop_ms: 300 })).error).toMatchObject({ kind: 'unknown' })
+          proxy.plan('pass')
+          await proxy.settle()
+          expect((await runner.act({ ...act, resume: true })).result).toBeDefined()
+          expected -= AMOUNT
+        })
+
       test('has paid each withdrawal once', async () => {
         // The deposit of the table is credited as soon as it is paid.
         await eventually(
@@ -143,6 +157,53 @@ for (const language of LANGUAGES)
           expect((await runner.act(act)).error).toMatchObject({ kind: 'refusal', code: 6009 })
         const same = { ...createAct('payment.in', c_id), resume: true }
         expect((await runner.act(same)).result.payment.identifiers.c_id).toBe(c_id)
+        const paid = randomUUID()
+        expect((await runner.act(createAct('payment.out', paid))).result).toBeDefined()
+        const text = JSON.stringify({ ...createAct('payment.out', paid), resume: true })
+        const to_another = JSON.parse(text.replace(BANK.account.id, '210987654321'))
+        expect((await runner.act(to_another)).error).toMatchObject({ kind: 'refusal', code: 6009 })
+      })
+
+      test('begins no try after its deadline, although the look-up has used it up', async () => {
+        await use('v1', { deadline_ms: RETRIES.timeout_ms - 1_000 })
+        proxy.plan('drop_before', 'hang', 'pass')
+        expect((await runner.act(createAct('payment.in', randomUUID()))).error).toMatchObject({
+          kind: 'unknown',
+        })
+        expect(proxy.seen.length).toBe(2)
+        await use('v1')
+      })
+
+      if (features.includes('undefined'))
+        test('refuses a refund whose amount is undefined, because without one it would be a full refund', async () => {
+          proxy.plan('pass')
+          const c_id = randomUUID()
+          const request = { params: { identifiers: { c_id }, payment: { c_id } } }
+          const act = { ...callAct('refund.request', request), undefined_param: 'amount' }
+          expect((await runner.act(act)).error?.message).toContain('params.amount is undefined')
+          expect(proxy.seen).toEqual([])
+        })
+
+      test('shows no secret when its settings are printed', async () => {
+        const { result } = await use('v1')
+        expect(result).toEqual(expect.any(String))
+        expect(result).not.toContain(credentialOf('v1').secret)
+      })
+
+      test('names the operation_id that it has generated when the call fails', async () => {
+        const params = { ticket: { c_id: randomUUID() }, body: 'Thank you.' }
+        for (const fault of ['unsigned_3001', 'pass'] as const) {
+          proxy.plan(fault)
+          const { error } = await runner.act(callAct('ticket.comment.create', { params }))
+          expect(error?.operation_id).toEqual(expect.stringMatching(/\w{8}/))
+          for (const { body } of proxy.seen) expect(JSON.parse(body).operation_id).toBe(error?.operation_id)
+        }
+      })
+
+      test('reports a refusal of any request, such as one for a bad field, although a look-up is refused too', async () => {
+        proxy.plan('pass')
+        const refused = await runner.act(createAct('payment.out', 'c'.repeat(1_000)))
+        expect(refused.error).toMatchObject({ kind: 'refusal', code: 9000 })
       })
 
       test('reads a balance beyond 2^53 exactly', async () => {
@@ -225,6 +286,11 @@ for (const language of LANGUAGES)
           middleware: one,
           secrets: ['0'.repeat(64), key],
         })
+        // PHP makes its middleware for each request.
+        if (language.name !== 'PHP') {
+          const without = await runner.act({ act: 'serve', middleware: one, secrets: [''] })
+          expect(without.error?.message).toContain('a secret of the callbacks is missing')
+        }
         const c_id = randomUUID()
         const { result } = await runner.act(createAct('payment.in', c_id, AMOUNT, url))
         const { h_id } = result.payment.identifiers
@@ -237,6 +303,7 @@ for (const language of LANGUAGES)
         await receivedBy(1)
         const queued = await runner.act({ act: 'resend', payment_id: h_id, operation_id: c_id })
         expect(queued.result).toMatchObject({ status: 'queued' })
+        expect(proxy.seen.at(-1)?.nonce).toBeDefined()
         await receivedBy(2)
         const deliver = async (secret: string, body: string, at = new Date()): Promise<number> => {
           const bytes = Buffer.from(body)
@@ -249,6 +316,8 @@ for (const language of LANGUAGES)
         expect(await deliver(key, body, new Date(Date.now() - 600_000))).toBe(401)
         expect(await deliver(key, 'not JSON')).toBe(400)
         expect(await deliver(key, '{"id":"fail:webhook.test"}')).toBe(500)
+        if (features.includes('report'))
+          expect((await runner.act({ act: 'reported' })).result).toContain('the store is away')
         expect(await deliver(key, body.padEnd(256 * 1024 + 1))).toBe(413)
         expect((await fetch(url, { method: 'POST', body })).status).toBe(401)
       })

@@ -16,6 +16,11 @@ export interface Language {
   /** Succeeds when the packages are installed that the tests need. */
   readonly probe?: readonly [program: string, ...parameters: string[]]
   readonly middleware: readonly string[]
+  /**
+   * What this client can do and some others cannot: end a create at a signal, hand errors of a middleware to a function, and
+   * notice a field that is there without a value.
+   */
+  readonly features?: readonly ('stop' | 'report' | 'undefined')[]
   /** Builds what must be built into a folder. */
   readonly build?: (folder: string) => void
   readonly start: (folder: string) => Runner
@@ -39,6 +44,7 @@ const typescript = (kind: 'esm' | 'cjs'): Language => ({
   name: `TypeScript (${kind})`,
   programs: [],
   middleware: ['plain', 'fastify'],
+  features: ['stop', 'report', 'undefined'],
   build(folder) {
     execFileSync(process.execPath, [join(CLIENTS, 'typescript', 'build.ts'), folder])
   },
@@ -81,6 +87,7 @@ const go: Language = {
   name: 'Go',
   programs: ['go'],
   middleware: ['net/http'],
+  features: ['stop'],
   build(folder) {
     execFileSync('go', ['build', '-o', join(folder, 'runner'), './internal/runner'], {
       cwd: join(CLIENTS, 'go'),

@@ -9,6 +9,7 @@ export interface RunnerError {
   readonly retry?: string
   readonly reason?: string
   readonly text?: string
+  readonly operation_id?: string
 }
 
 /** What an act of a runner comes to. */

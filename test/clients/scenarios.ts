@@ -39,6 +39,8 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'the connection breaks in the answer', faults: ['break_off', 'pass'], outcome: 'created' },
   { name: 'a byte of the answer is altered', faults: ['alter', 'pass'], outcome: 'created' },
   { name: 'the answer is the one of another request', faults: ['stale', 'pass'], outcome: 'created' },
+  { name: 'the answer is an older refusal', faults: ['old_refusal', 'pass'], outcome: 'created' },
+  { name: 'every answer is an older refusal', faults: ['old_refusal'], outcome: 'unknown' },
   { name: 'a flood is refused without a signature', faults: ['unsigned_429', 'pass'], outcome: 'created' },
   { name: 'the answer is larger than any', faults: ['huge', 'pass'], outcome: 'created' },
   {

@@ -21,6 +21,7 @@ final class CallbackReceiver
         private readonly \Closure $store,
         private readonly ResponseFactoryInterface $responses,
     ) {
+        Callbacks::checkSecrets($secrets);
     }
 
     public function handle(ServerRequestInterface $request): ResponseInterface

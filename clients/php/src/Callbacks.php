@@ -22,9 +22,7 @@ final class Callbacks
      */
     public static function verify(array $headers, string $body, #[\SensitiveParameter] array $secrets, ?float $nowS = null): array
     {
-        if ($secrets === [] || in_array('', $secrets, true)) {
-            throw new \InvalidArgumentException('a secret of the callbacks is missing');
-        }
+        self::checkSecrets($secrets);
         if (strlen($body) > self::MAX_BYTES) {
             throw new CallbackError('too_large', 'the body is larger than any callback');
         }
@@ -50,6 +48,18 @@ final class Callbacks
         }
         $callback = json_decode($body, true, 64, JSON_BIGINT_AS_STRING);
         return is_array($callback) ? $callback : throw new CallbackError('malformed', 'the body is not a callback');
+    }
+
+    /**
+     * Throws unless there are secrets.
+     *
+     * @param list<string> $secrets
+     */
+    public static function checkSecrets(#[\SensitiveParameter] array $secrets): void
+    {
+        if ($secrets === [] || in_array('', $secrets, true)) {
+            throw new \InvalidArgumentException('a secret of the callbacks is missing');
+        }
     }
 
     private static function isRecent(string $timestamp, float $nowS): bool

@@ -37,9 +37,10 @@ final class Client
     {
         $key = Tables::METHOD_KEYS[$method] ?? throw new \InvalidArgumentException("there is no method $method");
         $operation = $key === 'operation_id' ? ['operation_id' => self::newKey()] : [];
-        $body = self::encode(['method' => $method] + $request + ['params' => []] + $operation);
-        $send = fn (): mixed => $this->transport->sendSigned($body);
-        return $key === 'payment' ? $send() : $this->retry->repeatedly($send);
+        $fields = ['method' => $method] + $request + ['params' => []] + $operation;
+        $body = self::encode($fields);
+        $send = fn (): mixed => $this->transport->sendSigned($body, isWithdrawal: $method === 'payment.out');
+        return $key === 'payment' ? $send() : $this->repeatedly($send, $fields['operation_id'] ?? null);
     }
 
     /**
@@ -72,22 +73,21 @@ final class Client
      *
      * @param 'payment.in'|'payment.out' $method
      * @param array{service_id: int, params: array{payment: array<string, mixed>}} $request
-     * @return array<string, mixed> as of `payment.status`
+     * @return array<string, mixed> as of `payment.in`; `receiver.bank` is in the answer to the create only
      */
     public function createPayment(string $method, array $request, bool $resume = false): array
     {
         if ((Tables::METHOD_KEYS[$method] ?? null) !== 'payment') {
             throw new \InvalidArgumentException("$method creates no payment");
         }
-        $payment = $request['params']['payment'];
-        $identifiers = ['c_id' => $payment['identifiers']['c_id']];
+        $identifiers = ['c_id' => $request['params']['payment']['identifiers']['c_id']];
         $body = self::encode(['method' => $method] + $request);
         $status = self::encode(['method' => 'payment.status', 'params' => ['payment' => ['identifiers' => $identifiers]]]);
         $creation = new PaymentCreation(
             $this->retry,
-            $payment,
+            $request,
             $method === 'payment.in' ? 'in' : 'out',
-            fn (): mixed => $this->transport->sendSigned($body),
+            fn (): mixed => $this->transport->sendSigned($body, isWithdrawal: $method === 'payment.out'),
             fn (): mixed => $this->transport->sendSigned($status),
         );
         return $creation->run($resume);
@@ -100,9 +100,10 @@ final class Client
      */
     public function resendWebhook(string $paymentId, ?string $operationId = null): array
     {
-        $body = self::encode(['payment_id' => $paymentId, 'operation_id' => $operationId ?? self::newKey()]);
+        $operationId ??= self::newKey();
+        $body = self::encode(['payment_id' => $paymentId, 'operation_id' => $operationId]);
         $path = Signatures::resendPath($paymentId);
-        return $this->retry->repeatedly(fn (): mixed => $this->transport->sendSigned($body, $path));
+        return $this->repeatedly(fn (): mixed => $this->transport->sendSigned($body, $path), $operationId);
     }
 
     /**
@@ -126,7 +127,8 @@ final class Client
         $prepared = $this->attachmentPrepare($operation + ['params' => $params]);
         $attachment = ['params' => ['attachment' => ['h_id' => $prepared['attachment']['identifiers']['h_id']]]];
         if (in_array($prepared['attachment']['status'], ['awaiting_upload', 'uploaded'], true)) {
-            $this->retry->repeatedly(fn () => $this->put($prepared['upload']['url'], $mimeType, $content));
+            $put = fn () => $this->put($prepared['upload']['url'], $mimeType, $content);
+            $this->repeatedly($put, $operation['operation_id']);
             $this->attachmentFinalize($operation + $attachment);
         }
         $beganMs = Retry::nowMs();
@@ -162,6 +164,17 @@ final class Client
             }
             return $body;
         });
+    }
+
+    /** Repeats a request, and notes its operation_id on its error, because the client may have generated it. */
+    private function repeatedly(callable $send, ?string $operationId): mixed
+    {
+        try {
+            return $this->retry->repeatedly($send);
+        } catch (MultihubError $error) {
+            $error->operationId = $operationId;
+            throw $error;
+        }
     }
 
     private static function newKey(): string

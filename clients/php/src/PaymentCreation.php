@@ -13,14 +13,14 @@ final class PaymentCreation
     private const DUPLICATE = 6009;
 
     /**
-     * @param array<string, mixed> $payment
+     * @param array<string, mixed> $request
      * @param 'in'|'out' $destination
      * @param \Closure(): mixed $send
      * @param \Closure(): mixed $lookUp
      */
     public function __construct(
         private readonly Retry $retry,
-        private readonly array $payment,
+        private readonly array $request,
         private readonly string $destination,
         private readonly \Closure $send,
         private readonly \Closure $lookUp,
@@ -36,7 +36,7 @@ final class PaymentCreation
      */
     public function run(bool $mayExist): array
     {
-        $cId = $this->payment['identifiers']['c_id'];
+        $cId = $this->request['params']['payment']['identifiers']['c_id'];
         [$beganMs, $beganS] = [Retry::nowMs(), time()];
         for ($tries = 1; ; $tries++) {
             $result = $this->attempt($this->send, $cId);
@@ -50,22 +50,28 @@ final class PaymentCreation
             if ($waitMs !== null) {
                 Retry::pause($waitMs);
             }
-            if ($mayExist || $error->getCode() === self::DUPLICATE) {
+            $isDuplicate = $error->getCode() === self::DUPLICATE;
+            // On v1 the refusal can be the answer to an earlier request.
+            $mayBeStale = $this->retry->canBeStale() && $waitMs === null && !$isDuplicate;
+            if ($mayExist || $mayBeStale || $isDuplicate) {
                 $found = $this->attempt(fn () => $this->retry->repeatedly($this->lookUp, $beganMs), $cId);
                 if (is_array($found)) {
                     $isRecent = strtotime($found['payment']['timestamps']['created']) >= $beganS - self::RECENT_S;
-                    if ($this->isSame($found['payment']) && ($mayExist || $isRecent)) {
+                    if ($this->isSame($found['payment']) && ($mayExist || $mayBeStale || $isRecent)) {
                         return $found;
                     }
                     if ($error instanceof RefusalError) {
                         throw $error;
                     }
-                } elseif ($found->getCode() !== self::NOT_FOUND && $waitMs === null) {
-                    throw new OutcomeUnknownError($cId, $found);
+                } elseif ($waitMs === null && $found->getCode() !== self::NOT_FOUND) {
+                    if ($mayExist || !self::isRefusedAlike($error, $found)) {
+                        throw new OutcomeUnknownError($cId, $found);
+                    }
                 }
             }
-            if ($waitMs === null) {
-                throw $isUndecided ? new OutcomeUnknownError($cId, $error) : $error;
+            if ($waitMs === null || $this->retry->isLate($beganMs)) {
+                $isOpen = $isUndecided || ($waitMs !== null && $mayExist);
+                throw $isOpen ? new OutcomeUnknownError($cId, $error) : $error;
             }
         }
     }
@@ -85,11 +91,30 @@ final class PaymentCreation
         return new TransportError('other_request', "the answer is not about the payment $cId");
     }
 
-    /** @param array<string, mixed> $found */
+    /**
+     * Whether the look-up was refused for the reason of the create: one that concerns any request, such as the credential (3xxx)
+     * or a field (9000).
+     */
+    private static function isRefusedAlike(MultihubError $error, MultihubError $problem): bool
+    {
+        $code = $error->getCode();
+        return $code === $problem->getCode() && (intdiv($code, 1000) === 3 || $code === 9000);
+    }
+
+    /**
+     * Whether a payment is the wanted one, by all that its answer shows.
+     *
+     * @param array<string, mixed> $found
+     */
     private function isSame(array $found): bool
     {
-        return $found['amount']['value'] === $this->payment['amount']['value']
-            && $found['amount']['currency'] === $this->payment['amount']['currency']
-            && $found['destination'] === $this->destination;
+        $wanted = $this->request['params']['payment'];
+        $serviceId = $found['service_id'] ?? $this->request['service_id'];
+        $accountId = $wanted['receiver']['bank']['account']['id'] ?? null;
+        return $found['amount']['value'] === $wanted['amount']['value']
+            && $found['amount']['currency'] === $wanted['amount']['currency']
+            && $found['destination'] === $this->destination
+            && (string) $serviceId === (string) $this->request['service_id']
+            && ($accountId === null || ($found['receiver']['bank_account']['id'] ?? $accountId) === $accountId);
     }
 }

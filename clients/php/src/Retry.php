@@ -17,11 +17,23 @@ final class Retry
         return hrtime(true) / 1e6;
     }
 
+    /** Whether a refusal can be the answer to an earlier request: a v1 signature does not say to which request it belongs. */
+    public function canBeStale(): bool
+    {
+        return $this->settings->version === 'v1';
+    }
+
+    /** Whether the time is over after which no try begins. */
+    public function isLate(float $beganMs): bool
+    {
+        return self::nowMs() - $beganMs > $this->settings->deadlineMs;
+    }
+
     /** Whether an error leaves open if the server has acted on the request. */
     public function isUnanswered(MultihubError $error): bool
     {
         // Something on the way sent the request twice, and the answer is about the second one: its nonce was used by the first.
-        $isRepeated = $error instanceof RefusalError && $error->getCode() === 3000 && $this->settings->version === 'v2';
+        $isRepeated = $error instanceof RefusalError && $error->getCode() === 3000;
         return $isRepeated || $error instanceof TransportError;
     }
 

@@ -33,4 +33,14 @@ final class Settings
             throw new \InvalidArgumentException('the version is v1 or v2');
         }
     }
+
+    /**
+     * What `print_r` and `var_dump` show: all but the secret.
+     *
+     * @return array<string, mixed>
+     */
+    public function __debugInfo(): array
+    {
+        return ['secret' => '(hidden)'] + get_object_vars($this);
+    }
 }

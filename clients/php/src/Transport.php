@@ -15,16 +15,20 @@ final class Transport
     }
 
     /** Sends one signed request and returns the `result` of the answer. A path is given on the resend path only. */
-    public function sendSigned(string $body, ?string $path = null): mixed
+    public function sendSigned(string $body, ?string $path = null, bool $isWithdrawal = false): mixed
     {
         $s = $this->settings;
         $isV2 = $s->version === 'v2';
         [$timestamp, $nonce] = [(string) time(), bin2hex(random_bytes(16))];
         $signed = match (true) {
-            $path !== null && $isV2 => Signatures::signResend($s->applicationId, $s->secret, $path, $body, $timestamp, $nonce),
+            $path !== null => Signatures::signResend($s->applicationId, $s->secret, $path, $body, $timestamp, $nonce),
             $isV2 => Signatures::signV2($s->applicationId, $s->secret, $body, $timestamp, $nonce),
             default => Signatures::signV1($s->applicationId, $s->secret, $body),
         };
+        if ($isWithdrawal) {
+            // The v1 hash does not cover the pair, but a withdrawal that is sent twice on the way is refused by its nonce.
+            $signed = ['X-Data-Timestamp' => $timestamp, 'X-Data-Nonce' => $nonce] + $signed;
+        }
         $url = rtrim($s->baseUrl, '/') . ($path ?? ($isV2 ? Signatures::V2_PATH : Signatures::V1_PATH));
         [$status, $headers, $content] = $this->exchange('POST', $url, ['Content-Type' => 'application/json'] + $signed, $body);
         $isSigned = $isV2 && $path === null

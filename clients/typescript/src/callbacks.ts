@@ -19,6 +19,12 @@ export const CALLBACK_MAX_BYTES = 256 * 1024
 const MAX_AGE_MS = 300_000
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/
 
+/** Throws `TypeError` unless there are secrets. */
+export function checkSecrets(secrets: readonly string[]): void {
+  if (secrets.length === 0 || secrets.includes(''))
+    throw new TypeError('a secret of the callbacks is missing')
+}
+
 /**
  * Verifies a callback over the exact bytes that arrived, and returns what it says. Nothing is parsed before its signature is
  * verified, in constant time. Throws `CallbackError`.
@@ -28,8 +34,7 @@ export function verifyCallback(
   body: Uint8Array,
   { secrets, now_ms = Date.now }: CallbackSettings,
 ): Callback {
-  if (secrets.length === 0 || secrets.includes(''))
-    throw new TypeError('a secret of the callbacks is missing')
+  checkSecrets(secrets)
   if (body.length > CALLBACK_MAX_BYTES)
     throw new CallbackError('too_large', 'the body is larger than any callback')
   const read = (name: string): string => {

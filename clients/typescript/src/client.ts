@@ -1,5 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { type CreatedPaymentResult, type CreatePaymentOptions, createPaymentOnce } from './create-payment.ts'
+import {
+  type CreatedPaymentResult,
+  type CreatePaymentOptions,
+  createPaymentOnce,
+  type WantedPayment,
+} from './create-payment.ts'
 import { MultihubError, TransportError } from './errors.ts'
 import { type CallOptions, type ListItems, MethodCalls, type Methods } from './gen/methods.ts'
 import { METHOD_KEYS } from './gen/tables.ts'
@@ -52,16 +57,19 @@ export class Client extends MethodCalls {
     this.#settings = { fetch: (...call) => fetch(...call), ...DEFAULTS, ...settings, base_url }
   }
 
-  call<M extends keyof Methods>(
+  async call<M extends keyof Methods>(
     method: M,
     request: Methods[M]['request'],
     { signal }: CallOptions = {},
   ): Promise<Methods[M]['result']> {
     const key = METHOD_KEYS[method]
+    if (method === 'refund.request') refuseUndefinedAmount(Object(request).params)
     const operation = key === 'operation_id' ? { operation_id: randomUUID() } : {}
-    const body = encode({ method, params: {}, ...operation, ...definedOf(request) })
-    const send = () => sendSigned(this.#settings, body, { signal }) as Promise<Methods[M]['result']>
-    return key === 'payment' ? send() : repeatedly(this.#settings, signal, send)
+    const fields = { method, params: {}, ...operation, ...definedOf(request) }
+    const body = encode(fields)
+    const options = { signal, is_withdrawal: method === 'payment.out' }
+    const send = () => sendSigned(this.#settings, body, options) as Promise<Methods[M]['result']>
+    return key === 'payment' ? send() : withOperation(fields, repeatedly(this.#settings, signal, send))
   }
 
   async *each<M extends keyof ListItems>(
@@ -90,12 +98,22 @@ export class Client extends MethodCalls {
     options: CreatePaymentOptions = {},
   ): Promise<CreatedPaymentResult> {
     const { signal } = options
-    const { c_id } = request.params.payment.identifiers
+    const { identifiers, amount } = request.params.payment
+    const { c_id } = identifiers
+    const is_withdrawal = method === 'payment.out'
+    const wanted: WantedPayment = {
+      c_id,
+      destination: is_withdrawal ? 'out' : 'in',
+      ...amount,
+      service_id: request.service_id,
+      account_id:
+        'receiver' in request.params.payment ? request.params.payment.receiver.bank.account.id : undefined,
+    }
     const body = encode({ method, ...definedOf(request) })
     const status = encode({ method: 'payment.status', params: { payment: { identifiers: { c_id } } } })
     const deps = {
       settings: this.#settings,
-      send: () => sendSigned(this.#settings, body, { signal }) as Promise<PaymentInResult>,
+      send: () => sendSigned(this.#settings, body, { signal, is_withdrawal }) as Promise<PaymentInResult>,
       lookUp: (began_ms: number) =>
         repeatedly(
           this.#settings,
@@ -104,7 +122,7 @@ export class Client extends MethodCalls {
           began_ms,
         ),
     }
-    return createPaymentOnce(deps, request, method === 'payment.in' ? 'in' : 'out', options)
+    return createPaymentOnce(deps, wanted, options)
   }
 
   /** Queues the callback of a payment with a final status again. */
@@ -117,7 +135,7 @@ export class Client extends MethodCalls {
     const resend_path = resendPath(payment_id)
     const send = () =>
       sendSigned(this.#settings, body, { resend_path, signal }) as Promise<WebhookResendResult>
-    return repeatedly(this.#settings, signal, send)
+    return withOperation({ operation_id }, repeatedly(this.#settings, signal, send))
   }
 
   /** Uploads a file and waits until it is scanned. Returns its status, which is `scanning` when the scan takes longer. */
@@ -129,7 +147,8 @@ export class Client extends MethodCalls {
     const { attachment, upload } = await this.attachmentPrepare({ operation_id, params }, options)
     const { h_id } = attachment.identifiers
     if (attachment.status === 'awaiting_upload' || attachment.status === 'uploaded') {
-      await repeatedly(this.#settings, signal, () => this.#put(upload.url, file, signal))
+      const put = repeatedly(this.#settings, signal, () => this.#put(upload.url, file, signal))
+      await withOperation({ operation_id }, put)
       await this.attachmentFinalize({ operation_id, params: { attachment: { h_id } } }, options)
     }
     const began_ms = Date.now()
@@ -173,6 +192,24 @@ export class Client extends MethodCalls {
 
 function encode(request: object): Uint8Array {
   return new TextEncoder().encode(writeJson(request))
+}
+
+/** Without an amount a refund is one of all that remains, so an amount that a program lost must not look like that. */
+function refuseUndefinedAmount(params: unknown): void {
+  const given: Record<string, unknown> = Object(params)
+  if ('amount' in given && given['amount'] === undefined)
+    throw new TypeError('params.amount is undefined: leave it out to refund all that remains')
+}
+
+/** Notes the operation_id of a request on its error, because the client may have generated it. */
+async function withOperation<T>(fields: { operation_id?: string }, result: Promise<T>): Promise<T> {
+  try {
+    return await result
+  } catch (error) {
+    if (error instanceof MultihubError && fields.operation_id !== undefined)
+      error.operation_id = fields.operation_id
+    throw error
+  }
 }
 
 /** The fields that are set: an absent `params` must not replace the default. */

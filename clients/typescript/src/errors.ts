@@ -3,6 +3,8 @@ import { RETRIES, type Retry } from './gen/tables.ts'
 /** What all errors of this package extend. */
 export class MultihubError extends Error {
   override readonly name: string = 'MultihubError'
+  /** The key of the request that failed, given or generated; absent where its method has none. */
+  operation_id?: string
 }
 
 /** The parts of a refusal. */

@@ -22,7 +22,13 @@ export type { CallOptions, ListItems, Methods } from './gen/methods.ts'
 export { RETRIES, type Retry } from './gen/tables.ts'
 export * from './gen/types.ts'
 export { parseJson, writeJson } from './json.ts'
-export { type CallbackHandler, callbackListener, type FastifyLike, fastifyCallbacks } from './receivers.ts'
+export {
+  type CallbackHandler,
+  callbackListener,
+  type FastifyLike,
+  fastifyCallbacks,
+  type ReceiverSettings,
+} from './receivers.ts'
 export {
   type CallbackSignatureInput,
   type Credential,

@@ -3,13 +3,23 @@ import {
   CALLBACK_MAX_BYTES,
   type CallbackHeaders,
   type CallbackSettings,
+  checkSecrets,
   verifyCallback,
 } from './callbacks.ts'
 import { CallbackError } from './errors.ts'
 import type { Callback } from './gen/types.ts'
 
-/** Stores a verified callback. When it throws, the answer is 500, and Multihub sends the callback again. */
-export type CallbackHandler = (callback: Callback) => void | Promise<void>
+/**
+ * Stores a verified callback; `raw` are its exact bytes. When it throws, the answer is 500, and Multihub sends the callback
+ * again.
+ */
+export type CallbackHandler = (callback: Callback, raw: Uint8Array) => void | Promise<void>
+
+/** What a receiver of callbacks needs. */
+export interface ReceiverSettings extends CallbackSettings {
+  /** Reports each error that is not a wrong callback, such as one of the handler. Without it `console.error` does. */
+  on_error?: ((error: unknown) => void) | undefined
+}
 
 const READ_MS = 30_000
 
@@ -18,14 +28,17 @@ const READ_MS = 30_000
  * it must come before `express.json()`, or after `express.raw({ type: '*\/*' })`, because the exact bytes are signed.
  */
 export function callbackListener(
-  settings: CallbackSettings,
+  settings: ReceiverSettings,
   handle: CallbackHandler,
 ): (request: IncomingMessage & { body?: unknown }, response: ServerResponse) => void {
+  checkSecrets(settings.secrets)
   return (request, response) => {
     const answer = async (): Promise<void> => {
       const { body } = request
       if (body !== undefined && !(body instanceof Uint8Array)) {
-        response.writeHead(500).end('callbackListener must come before the parser of bodies')
+        const message = 'callbackListener must come before the parser of bodies'
+        report(settings, new TypeError(message))
+        response.writeHead(500).end(message)
         return
       }
       const raw = body ?? (await readBody(request))
@@ -55,9 +68,10 @@ export interface FastifyLike {
 
 /** A plugin for Fastify: `app.register(fastifyCallbacks(...), { prefix: '/callbacks' })`. Other routes keep their parsers. */
 export function fastifyCallbacks(
-  settings: CallbackSettings,
+  settings: ReceiverSettings,
   handle: CallbackHandler,
 ): (fastify: FastifyLike) => Promise<void> {
+  checkSecrets(settings.secrets)
   return async (fastify) => {
     fastify.removeAllContentTypeParsers()
     const options = { parseAs: 'buffer', bodyLimit: CALLBACK_MAX_BYTES } as const
@@ -70,7 +84,7 @@ export function fastifyCallbacks(
 
 /** Verifies a callback and hands it over. Returns the HTTP status of the response. */
 async function statusOf(
-  settings: CallbackSettings,
+  settings: ReceiverSettings,
   handle: CallbackHandler,
   headers: CallbackHeaders,
   raw: Uint8Array | undefined,
@@ -80,16 +94,24 @@ async function statusOf(
   try {
     callback = verifyCallback(headers, raw, settings)
   } catch (error) {
-    if (!(error instanceof CallbackError)) return 500
+    if (!(error instanceof CallbackError)) {
+      report(settings, error)
+      return 500
+    }
     if (error.reason === 'too_large') return 413
     return error.reason === 'malformed' ? 400 : 401
   }
   try {
-    await handle(callback)
+    await handle(callback, raw)
     return 204
-  } catch {
+  } catch (error) {
+    report(settings, error)
     return 500
   }
+}
+
+function report({ on_error = console.error }: ReceiverSettings, error: unknown): void {
+  on_error(error)
 }
 
 /** Reads the body within a time limit, but keeps no more of it than the largest callback has. */

@@ -2,7 +2,6 @@ import { RefusalError, TransportError } from './errors.ts'
 
 /** How often and how long a client tries. */
 export interface RetrySettings {
-  version: 'v1' | 'v2'
   /** How often a request is sent at most. */
   tries_max: number
   /** The first wait; each further one is twice as long. */
@@ -14,10 +13,10 @@ export interface RetrySettings {
 }
 
 /** Whether an error leaves open if the server has acted on the request. */
-export function isUnanswered(error: unknown, { version }: Pick<RetrySettings, 'version'>): boolean {
+export function isUnanswered(error: unknown): boolean {
   if (error instanceof TransportError) return true
   // Something on the way sent the request twice, and the answer is about the second one: its nonce was used by the first.
-  return error instanceof RefusalError && error.code === 3000 && version === 'v2'
+  return error instanceof RefusalError && error.code === 3000
 }
 
 /** How long to wait before the request is sent again; `undefined` if it must not be, or if the tries or the time are used up. */
@@ -28,7 +27,7 @@ export function waitAfter(
   settings: RetrySettings,
 ): number | undefined {
   const can_repeat =
-    isUnanswered(error, settings) ||
+    isUnanswered(error) ||
     (error instanceof RefusalError && (error.retry === 'same_request' || error.retry === 'check_status'))
   const wanted_ms = (error instanceof RefusalError ? error.retry_after_ms : undefined) ?? 0
   if (!can_repeat || tries >= settings.tries_max || wanted_ms > settings.wait_max_ms) return undefined

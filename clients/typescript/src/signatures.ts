@@ -32,6 +32,11 @@ const sha256 = (bytes: Bytes): string => createHash('sha256').update(bytes).dige
 const hmac512 = (secret: string, lines: readonly (string | number)[]): string =>
   createHmac('sha512', secret).update(lines.join('\n')).digest('hex')
 
+/** The headers with the time and the nonce of a request. */
+export function pairHeaders({ timestamp, nonce }: ReplayPair): Record<string, string> {
+  return { 'X-Data-Timestamp': timestamp, 'X-Data-Nonce': nonce }
+}
+
 /** The headers that sign a v1 request: a hash of its exact bytes. */
 export function signV1({ application_id, secret }: Credential, body: Bytes): Record<string, string> {
   return { 'X-Data-Application-Id': String(application_id), 'X-Data-Hash': sha512(body, secret) }
@@ -52,8 +57,7 @@ export function signV2(credential: Credential, body: Bytes, pair: ReplayPair): R
   ]
   return {
     'X-Data-Application-Id': String(application_id),
-    'X-Data-Timestamp': timestamp,
-    'X-Data-Nonce': nonce,
+    ...pairHeaders(pair),
     'X-Data-Signature': hmac512(secret, lines),
   }
 }
@@ -70,8 +74,7 @@ export function signResend(
   const lines = ['service-merchant-webhook-resend-v1', 'POST', path, timestamp, nonce, '', '']
   return {
     'X-Data-Application-Id': String(credential.application_id),
-    'X-Data-Timestamp': timestamp,
-    'X-Data-Nonce': nonce,
+    ...pairHeaders(pair),
     'X-Data-Hash': sha512(lines.join('\n'), body, credential.secret),
   }
 }

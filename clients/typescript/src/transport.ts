@@ -4,6 +4,7 @@ import { parseJson } from './json.ts'
 import {
   type Credential,
   PATHS,
+  pairHeaders,
   type ReplayPair,
   signResend,
   signV1,
@@ -32,6 +33,13 @@ export interface RawAnswer {
 export const ANSWER_MAX_BYTES = 16 * 1024 * 1024
 const TEXT_MAX = 2_000
 
+/** What differs between signed requests. */
+export interface SendOptions {
+  resend_path?: string
+  is_withdrawal?: boolean
+  signal?: AbortSignal | undefined
+}
+
 /**
  * Sends one signed request and returns the `result` of the answer. The signature of the answer is verified before anything in
  * it is used. Throws `RefusalError` or `TransportError`.
@@ -39,9 +47,9 @@ const TEXT_MAX = 2_000
 export async function sendSigned(
   settings: TransportSettings,
   body: Uint8Array,
-  options: { resend_path?: string; signal?: AbortSignal | undefined } = {},
+  options: SendOptions = {},
 ): Promise<unknown> {
-  const { resend_path, signal } = options
+  const { resend_path, is_withdrawal = false, signal } = options
   const path = resend_path ?? PATHS[settings.version]
   const is_v2 = settings.version === 'v2'
   const pair: ReplayPair = {
@@ -49,10 +57,11 @@ export async function sendSigned(
     nonce: randomBytes(16).toString('hex'),
   }
   const signed = resend_path
-    ? signResend(settings, path, body, is_v2 ? pair : undefined)
+    ? signResend(settings, path, body, pair)
     : is_v2
       ? signV2(settings, body, pair)
-      : signV1(settings, body)
+      : // The v1 hash does not cover the pair, but a withdrawal that is sent twice on the way is refused by its nonce.
+        { ...signV1(settings, body), ...(is_withdrawal && pairHeaders(pair)) }
   const request = { method: 'POST', headers: { 'Content-Type': 'application/json', ...signed }, body }
   const answer = await exchange(settings, settings.base_url + path, request, { signal })
   const text = new TextDecoder().decode(answer.body)

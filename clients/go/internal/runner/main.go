@@ -32,6 +32,7 @@ type act struct {
 	APISecret                                                            string `json:"api_secret"`
 	HID                                                                  string `json:"h_id"`
 	NowMs                                                                int64  `json:"now_ms"`
+	StopMs                                                               int64  `json:"stop_ms"`
 	Headers                                                              map[string]string
 	Secrets                                                              []string
 	File                                                                 struct{ Purpose, Name, Mime_type, Text string }
@@ -70,7 +71,7 @@ func main() {
 func do(a act) (any, error) {
 	switch a.Act {
 	case "settings":
-		return nil, use(a)
+		return use(a)
 	case "create":
 		return create(a)
 	case "call":
@@ -124,14 +125,15 @@ func idOf(a act) int64 {
 	return id
 }
 
-func use(a act) (err error) {
+func use(a act) (shown string, err error) {
 	s := a.Settings
 	ms := func(value int64) time.Duration { return time.Duration(value) * time.Millisecond }
-	client, err = multihub.NewClient(multihub.Settings{
+	settings := multihub.Settings{
 		BaseURL: s.Base_url, ApplicationID: s.Application_id, Secret: s.Secret, Version: s.Version,
 		Timeout: ms(s.Timeout_ms), TriesMax: int(s.Tries_max), Wait: ms(s.Wait_ms), WaitMax: ms(s.Wait_max_ms), Deadline: ms(s.Deadline_ms),
-	})
-	return err
+	}
+	client, err = multihub.NewClient(settings)
+	return fmt.Sprintf("%v %+v %#v %v %+v %#v", settings, settings, settings, client, client, client), err
 }
 
 func create(a act) (any, error) {
@@ -148,6 +150,12 @@ func create(a act) (any, error) {
 			return nil, err
 		}
 		request = out
+	}
+	ctx := ctx
+	if a.StopMs != 0 {
+		stopped, cancel := context.WithTimeout(ctx, time.Duration(a.StopMs)*time.Millisecond)
+		defer cancel()
+		ctx = stopped
 	}
 	if a.Resume {
 		return client.ResumePayment(ctx, request)
@@ -199,7 +207,12 @@ func verify(a act) (any, error) {
 	return callback.ID, nil
 }
 
-func serve(a act) (any, error) {
+func serve(a act) (url any, err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("%v", problem)
+		}
+	}()
 	handler := multihub.CallbackHandler(a.Secrets, func(_ context.Context, callback *multihub.Callback) error {
 		if strings.HasPrefix(callback.ID, "fail") {
 			return errors.New("the store is away")
@@ -223,17 +236,19 @@ func errorOf(err error) map[string]any {
 	var unknown *multihub.OutcomeUnknownError
 	var transport *multihub.TransportError
 	var callback *multihub.CallbackError
-	isTransport := errors.As(err, &transport)
+	// A refusal first: an unknown outcome must not match it.
 	switch {
-	case errors.As(err, &unknown):
-		shown["kind"] = "unknown"
-		if isTransport {
-			shown["text"] = transport.Text
-		}
 	case errors.As(err, &refusal):
 		shown["kind"], shown["code"], shown["retry"] = "refusal", refusal.Code, refusal.Retry
-	case isTransport:
+		shown["operation_id"] = refusal.OperationID
+	case errors.As(err, &transport):
 		shown["kind"], shown["reason"], shown["text"] = "transport", transport.Reason, transport.Text
+		shown["operation_id"] = transport.OperationID
+	case errors.As(err, &unknown):
+		shown["kind"] = "unknown"
+		if errors.As(unknown.Cause, &transport) {
+			shown["text"] = transport.Text
+		}
 	case errors.As(err, &callback):
 		shown["kind"], shown["reason"] = "callback", callback.Reason
 	}

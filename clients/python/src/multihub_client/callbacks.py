@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import time
-from datetime import datetime, timezone
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Tuple, cast
 
 from .errors import CallbackError
 from .gen.types import Callback
 from .signatures import verify_v3
+from .times import seconds_of
 
 # The largest callback.
 CALLBACK_MAX_BYTES = 256 * 1024
 MAX_AGE_S = 300
-_TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?Z", re.ASCII)
 _STATUS_TEXTS = {204: "No Content", 400: "Bad Request", 401: "Unauthorized", 413: "Payload Too Large"}
 
 # Stores a verified callback. When it raises, the answer is 500, and Multihub sends the callback again.
@@ -31,8 +29,7 @@ def verify_callback(
     ``secrets`` are those of the endpoint or of the ``webhook_url``; two while one is rotated. Nothing is parsed before its
     signature is verified, in constant time. Raises ``CallbackError``.
     """
-    if not secrets or isinstance(secrets, str) or "" in secrets:
-        raise ValueError("a secret of the callbacks is missing")
+    check_secrets(secrets)
     if len(body) > CALLBACK_MAX_BYTES:
         raise CallbackError("too_large", "the body is larger than any callback")
     by_name = {name.lower(): value for name, value in headers.items()}
@@ -51,7 +48,7 @@ def verify_callback(
     )
     if not is_authentic:
         raise CallbackError("signature", "the signature is wrong")
-    sent_s = _seconds_of(timestamp)
+    sent_s = seconds_of(timestamp)
     if sent_s is None or abs((time.time() if now_s is None else now_s) - sent_s) > MAX_AGE_S:
         raise CallbackError("timestamp", "the callback is not of the last five minutes")
     try:
@@ -60,15 +57,10 @@ def verify_callback(
         raise CallbackError("malformed", "the body is not JSON") from error
 
 
-def _seconds_of(timestamp: str) -> Optional[float]:
-    match = _TIMESTAMP.fullmatch(timestamp)
-    if match is None:
-        return None
-    try:
-        whole = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
-    except ValueError:
-        return None
-    return whole.timestamp() + float(match[2] or 0)
+def check_secrets(secrets: Sequence[str]) -> None:
+    """Raises ``ValueError`` unless there are secrets."""
+    if not secrets or isinstance(secrets, str) or "" in secrets:
+        raise ValueError("a secret of the callbacks is missing")
 
 
 def _status_of(headers: Mapping[str, Optional[str]], body: bytes, secrets: Sequence[str], handle: Handler) -> int:
@@ -82,6 +74,7 @@ def _status_of(headers: Mapping[str, Optional[str]], body: bytes, secrets: Seque
 
 def wsgi_callbacks(secrets: Sequence[str], handle: Handler) -> Callable[..., Iterable[bytes]]:
     """A WSGI application that receives callbacks at the path where it is mounted."""
+    check_secrets(secrets)
 
     def application(environ: Mapping[str, Any], start_response: Callable[[str, List[Tuple[str, str]]], Any]) -> List[bytes]:
         headers = {key[5:].replace("_", "-"): value for key, value in environ.items() if key.startswith("HTTP_")}
@@ -102,6 +95,7 @@ def wsgi_callbacks(secrets: Sequence[str], handle: Handler) -> Callable[..., Ite
 
 def flask_callbacks(secrets: Sequence[str], handle: Handler) -> Callable[[], Tuple[str, int]]:
     """A view for Flask: ``app.add_url_rule("/callbacks", view_func=flask_callbacks(...), methods=["POST"])``."""
+    check_secrets(secrets)
     flask: Any = importlib.import_module("flask")
 
     def multihub_callbacks() -> Tuple[str, int]:

@@ -6,11 +6,12 @@ import hashlib
 import json
 import time
 import uuid
-from typing import Any, Dict, Iterator, Mapping, Optional, Union, cast, overload
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, Mapping, Optional, cast, overload
 
 from typing import Literal
 
-from .create_payment import create_payment_once
+from .create_payment import Wanted, create_payment_once
 from .errors import MultihubError, TransportError
 from .gen import types as t
 from .gen.methods import MethodCalls
@@ -23,7 +24,8 @@ FILE_MAX_BYTES = 10 * 1024 * 1024
 UPLOAD_ANSWER_MAX_BYTES = 64 * 1024
 SCAN_POLL_S = (0.5, 1.0, 2.0, 4.0)
 
-CreatedPaymentResult = Union[t.PaymentInResult, t.PaymentStatusResult]
+# The payment as the create or the look-up showed it. Only the answer to a create shows receiver.bank.
+CreatedPaymentResult = t.PaymentInResult
 
 
 class Client(MethodCalls):
@@ -46,8 +48,9 @@ class Client(MethodCalls):
         operation = {"operation_id": str(uuid.uuid4())} if key == "operation_id" else {}
         body = _encode({"method": method, "params": {}, **operation, **request})
         if key == "payment":
-            return send_signed(self._settings, body)
-        return repeatedly(self._settings, lambda: send_signed(self._settings, body))
+            return send_signed(self._settings, body, is_withdrawal=method == "payment.out")
+        with _noting(request.get("operation_id", operation.get("operation_id"))):
+            return repeatedly(self._settings, lambda: send_signed(self._settings, body))
 
     def each(self, method: str, request: Mapping[str, Any]) -> Iterator[Any]:
         """Every item of a list, page by page."""
@@ -86,17 +89,28 @@ class Client(MethodCalls):
         def look_up(began_s: float) -> Any:
             return repeatedly(self._settings, lambda: send_signed(self._settings, status), began_s)
 
-        destination = "in" if method == "payment.in" else "out"
-        result = create_payment_once(
-            self._settings, payment, destination, lambda: send_signed(self._settings, body), look_up, resume
+        is_withdrawal = method == "payment.out"
+        wanted = Wanted(
+            identifiers["c_id"],
+            "out" if is_withdrawal else "in",
+            payment["amount"]["value"],
+            payment["amount"]["currency"],
+            request["service_id"],
+            payment["receiver"]["bank"]["account"]["id"] if is_withdrawal else None,
         )
-        return cast("t.PaymentInResult", result)
+
+        def send() -> Any:
+            return send_signed(self._settings, body, is_withdrawal=is_withdrawal)
+
+        return cast(CreatedPaymentResult, create_payment_once(self._settings, wanted, send, look_up, resume))
 
     def resend_webhook(self, payment_id: str, operation_id: Optional[str] = None) -> t.WebhookResendResult:
         """Queues the callback of a payment with a final status again."""
-        body = _encode({"payment_id": payment_id, "operation_id": operation_id or str(uuid.uuid4())})
+        operation_id = operation_id or str(uuid.uuid4())
+        body = _encode({"payment_id": payment_id, "operation_id": operation_id})
         path = resend_path(payment_id)
-        result = repeatedly(self._settings, lambda: send_signed(self._settings, body, path))
+        with _noting(operation_id):
+            result = repeatedly(self._settings, lambda: send_signed(self._settings, body, path))
         return cast("t.WebhookResendResult", result)
 
     def upload_file(
@@ -120,7 +134,8 @@ class Client(MethodCalls):
         attachment = {"h_id": prepared["attachment"]["identifiers"]["h_id"]}
         if prepared["attachment"]["status"] in ("awaiting_upload", "uploaded"):
             url = prepared["upload"]["url"]
-            repeatedly(self._settings, lambda: self._put(url, mime_type, content))
+            with _noting(operation_id):
+                repeatedly(self._settings, lambda: self._put(url, mime_type, content))
             self.attachment_finalize({"operation_id": operation_id, "params": {"attachment": {"h_id": attachment["h_id"]}}})
         began_s = time.monotonic()
         polls = 0
@@ -158,6 +173,16 @@ class Client(MethodCalls):
             return answer.body
 
         return repeatedly(self._settings, get)
+
+
+@contextmanager
+def _noting(operation_id: Optional[str]) -> Iterator[None]:
+    """Notes the operation_id of a request on its error, because the client may have generated it."""
+    try:
+        yield
+    except MultihubError as error:
+        error.operation_id = operation_id
+        raise
 
 
 def _encode(request: Mapping[str, Any]) -> bytes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime, timezone
-from typing import Any, Callable, Mapping, Tuple, Union
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Tuple, Union
 
 from .errors import MultihubError, OutcomeUnknownError, RefusalError, TransportError
 from .retry import is_unanswered, wait_after
+from .times import seconds_of
 from .transport import Settings
 
 # A duplicate that was created this long ago, by either clock, can be this very request, sent twice on the way.
@@ -15,13 +15,25 @@ RECENT_S = 300
 NOT_FOUND = 6010
 DUPLICATE = 6009
 
+
+class Wanted(NamedTuple):
+    """The parts of a request that say whether a payment is the one that it creates."""
+
+    c_id: str
+    destination: str
+    value: int
+    currency: str
+    service_id: int
+    # The account of the recipient of a withdrawal.
+    account_id: Optional[str]
+
+
 Outcome = Tuple[Any, Union[MultihubError, None]]
 
 
 def create_payment_once(
     settings: Settings,
-    payment: Mapping[str, Any],
-    destination: str,
+    wanted: Wanted,
     send: Callable[[], Any],
     look_up: Callable[[float], Any],
     resume: bool,
@@ -32,7 +44,7 @@ def create_payment_once(
     create, so the same bytes are sent again. Only a signed refusal says that there is no payment; everything else ends in
     ``OutcomeUnknownError``.
     """
-    c_id = payment["identifiers"]["c_id"]
+    c_id = wanted.c_id
     began_s, began_at_s = time.monotonic(), time.time()
     may_exist = resume
     tries = 1
@@ -40,23 +52,28 @@ def create_payment_once(
         result, error = _attempt(send, c_id)
         if error is None:
             return result
-        is_undecided = is_unanswered(error, settings) or _retry_of(error) == "check_status"
+        is_undecided = is_unanswered(error) or _retry_of(error) == "check_status"
         may_exist = may_exist or is_undecided
         wait_s = wait_after(error, tries, began_s, settings)
         if wait_s is not None:
             time.sleep(wait_s)
-        if may_exist or _code_of(error) == DUPLICATE:
+        is_duplicate = _code_of(error) == DUPLICATE
+        # On v1 the refusal can be the answer to an earlier request.
+        may_be_stale = settings.version == "v1" and wait_s is None and not is_duplicate
+        if may_exist or may_be_stale or is_duplicate:
             found, problem = _attempt(lambda: look_up(began_s), c_id)
             if problem is None:
-                is_recent = _time_of(found["payment"]) >= began_at_s - RECENT_S
-                if _is_same(found["payment"], payment, destination) and (may_exist or is_recent):
+                is_recent = (seconds_of(found["payment"]["timestamps"]["created"]) or 0) >= began_at_s - RECENT_S
+                if _is_same(found["payment"], wanted) and (may_exist or may_be_stale or is_recent):
                     return found
                 if isinstance(error, RefusalError):
                     raise error
-            elif _code_of(problem) != NOT_FOUND and wait_s is None:
-                raise OutcomeUnknownError(c_id, problem) from problem
-        if wait_s is None:
-            if is_undecided:
+            elif wait_s is None and _code_of(problem) != NOT_FOUND:
+                if may_exist or not _is_refused_alike(error, problem):
+                    raise OutcomeUnknownError(c_id, problem) from problem
+        is_late = time.monotonic() - began_s > settings.deadline_s
+        if wait_s is None or is_late:
+            if is_undecided or (wait_s is not None and may_exist):
                 raise OutcomeUnknownError(c_id, error) from error
             raise error
         tries += 1
@@ -77,17 +94,25 @@ def _attempt(call: Callable[[], Any], c_id: str) -> Outcome:
     return None, TransportError("other_request", f"the answer is not about the payment {c_id}")
 
 
-def _is_same(found: Mapping[str, Any], payment: Mapping[str, Any], destination: str) -> bool:
+def _is_same(found: Mapping[str, Any], wanted: Wanted) -> bool:
+    """Whether a payment is the wanted one, by all that its answer shows."""
+    account_id = found.get("receiver", {}).get("bank_account", {}).get("id")
     return bool(
-        found["amount"]["value"] == payment["amount"]["value"]
-        and found["amount"]["currency"] == payment["amount"]["currency"]
-        and found["destination"] == destination
+        found["amount"]["value"] == wanted.value
+        and found["amount"]["currency"] == wanted.currency
+        and found["destination"] == wanted.destination
+        and str(found.get("service_id", wanted.service_id)) == str(wanted.service_id)
+        and (account_id is None or wanted.account_id in (None, account_id))
     )
 
 
-def _time_of(found: Mapping[str, Any]) -> float:
-    created = datetime.strptime(found["timestamps"]["created"], "%Y-%m-%dT%H:%M:%S.%fZ")
-    return created.replace(tzinfo=timezone.utc).timestamp()
+def _is_refused_alike(error: MultihubError, problem: MultihubError) -> bool:
+    """Whether the look-up was refused for the reason of the create.
+
+    The reason is one that concerns any request, such as the credential (3xxx) or a field (9000).
+    """
+    code = _code_of(error)
+    return code == _code_of(problem) and (code // 1000 == 3 or code == 9000)
 
 
 def _code_of(error: MultihubError) -> int:

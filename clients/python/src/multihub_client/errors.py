@@ -8,7 +8,12 @@ from .gen.tables import RETRIES
 
 
 class MultihubError(Exception):
-    """What all errors of this package extend."""
+    """What all errors of this package extend.
+
+    ``operation_id`` is the key of the request that failed, given or generated; ``None`` where its method has none.
+    """
+
+    operation_id: Optional[str] = None
 
 
 class RefusalError(MultihubError):

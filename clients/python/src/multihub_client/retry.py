@@ -12,17 +12,17 @@ from .transport import Settings
 T = TypeVar("T")
 
 
-def is_unanswered(error: MultihubError, settings: Settings) -> bool:
+def is_unanswered(error: MultihubError) -> bool:
     """Whether an error leaves open if the server has acted on the request."""
     if isinstance(error, TransportError):
         return True
     # Something on the way sent the request twice, and the answer is about the second one: its nonce was used by the first.
-    return isinstance(error, RefusalError) and error.code == 3000 and settings.version == "v2"
+    return isinstance(error, RefusalError) and error.code == 3000
 
 
 def wait_after(error: MultihubError, tries: int, began_s: float, settings: Settings) -> Optional[float]:
     """How long to wait before the request is sent again; ``None`` if it must not be, or no try or no time is left."""
-    can_repeat = is_unanswered(error, settings) or (
+    can_repeat = is_unanswered(error) or (
         isinstance(error, RefusalError) and error.retry in ("same_request", "check_status")
     )
     wanted_s = error.retry_after_s if isinstance(error, RefusalError) else 0.0
