@@ -45,8 +45,8 @@ export async function createPaymentOnce(
   wanted: WantedPayment,
   options: CreatePaymentOptions,
 ): Promise<CreatedPaymentResult> {
-  const { signal } = options
-  signal?.throwIfAborted()
+  const { resume = false, signal } = options
+  if (!resume) signal?.throwIfAborted()
   try {
     return await sendUntilDecided(deps, wanted, options)
   } catch (error) {
