@@ -42,7 +42,8 @@ function handle(headers: IncomingHttpHeaders, raw: Buffer | undefined): number {
   if (!isAuthentic(headers, raw)) return 401
   try {
     const { id, data } = JSON.parse(raw.toString())
-    // The same callback can arrive again, also much later: id and status together identify it.
+    // The same callback can arrive again, also much later: id and status together identify it, and for payment.refunded
+    // also the operations, because each refund adds one.
     // Accept also what you do not use, such as the test event: an endpoint that refuses events is paused.
     console.log(`verified ${id} ${data.result.payment?.status.status ?? ''}`)
     return 204
