@@ -3,6 +3,7 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { createsPayment } from '#lib/contract/methods.ts'
 import { failureTraceOf, recordPastSpan } from '#lib/telemetry/failure-trace.ts'
 import { histogram, level } from '#lib/telemetry/metrics.ts'
 import type { Span, SpanDescription, SpanFields } from '#lib/telemetry/span.ts'
@@ -106,14 +107,12 @@ export function beginObservation(exchange: Exchange, span: Span | undefined): ()
   }
 }
 
-const PAYMENT_METHODS: ReadonlySet<string> = new Set(['payment.in', 'payment.out'])
-
 /** Records the span of a request that was not sampled, when its payment has failed or it has met a fault. */
 function recordFailedPayment(exchange: Exchange, fields: SpanFields): void {
   const { request_id, context } = exchange
   const { method: name = '', code, payment } = context
   const is_fault = code === 2001 || code === 2002
-  if (!PAYMENT_METHODS.has(name) || !(is_fault || payment?.has_failed)) return
+  if (!createsPayment(name) || !(is_fault || payment?.has_failed)) return
   const { payment_id } = payment ?? {}
   const ended_at = now()
   recordPastSpan({

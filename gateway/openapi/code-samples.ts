@@ -1,4 +1,5 @@
-import { methodTitle, RESEND_METHOD } from '#lib/contract/methods.ts'
+import { lowerFirst, snakeCase } from '#lib/base/letter-case.ts'
+import { createsPayment, methodTitle, RESEND_METHOD } from '#lib/contract/methods.ts'
 import { V2_REQUEST_PREFIX } from '../auth/signature-schemes.ts'
 import type { PublicMethodName } from '../methods/method.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
@@ -78,9 +79,8 @@ function typescript({ name, envelope, title }: ClientCall): string {
 }
 
 function python({ name, envelope, title }: ClientCall): string {
-  const snake = title.replaceAll(/(?!^)[A-Z]/g, (letter) => `_${letter}`).toLowerCase()
   const literal = JSON.stringify(envelope, undefined, 4)
-  return `result = client.${callOf(name, literal, snake, ['create_payment', 'resend_webhook'], envelope)}`
+  return `result = client.${callOf(name, literal, snakeCase(title), ['create_payment', 'resend_webhook'], envelope)}`
 }
 
 function php({ name, envelope, title }: ClientCall): string {
@@ -97,14 +97,14 @@ function callOf(
   { payment_id, operation_id }: Request,
 ): string {
   if (name === RESEND_METHOD) return `${resend}('${payment_id}', '${operation_id}')`
-  return CREATES.includes(name) ? `${create}('${name}', ${literal})` : `${own}(${literal})`
+  return createsPayment(name) ? `${create}('${name}', ${literal})` : `${own}(${literal})`
 }
 
 function go({ name, envelope, title }: ClientCall): string {
   const { payment_id, operation_id } = envelope
   if (name === RESEND_METHOD)
     return `result, err := client.ResendWebhook(ctx, "${payment_id}", "${operation_id}")`
-  const call = CREATES.includes(name) ? 'CreatePayment' : title
+  const call = createsPayment(name) ? 'CreatePayment' : title
   return [
     `var request multihub.${title}Request`,
     `err := json.Unmarshal([]byte(\`${JSON.stringify(envelope, undefined, 2)}\`), &request)`,
@@ -112,10 +112,6 @@ function go({ name, envelope, title }: ClientCall): string {
     `result, err := client.${call}(ctx, request)`,
   ].join('\n')
 }
-
-const CREATES: readonly PublicMethodName[] = ['payment.in', 'payment.out']
-
-const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
 
 function phpLiteral(value: unknown, indent = ''): string {
   if (typeof value !== 'object' || value === null) return phpScalar(value)

@@ -1,3 +1,4 @@
+import { lowerFirst } from '#lib/base/letter-case.ts'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { methodTitle, supportResourceOf } from '#lib/contract/methods.ts'
 import { componentRef } from '#lib/contract/view.ts'
@@ -41,8 +42,7 @@ const TAG_OF: Readonly<Record<string, string>> = {
 
 /** The `operationId` of a method: `paymentIn` for `payment.in`. */
 export function operationId(method: string): string {
-  const title = methodTitle(method, '')
-  return title.charAt(0).toLowerCase() + title.slice(1)
+  return lowerFirst(methodTitle(method, ''))
 }
 
 /** The `post` operation of a method, with its further `parameters`. */

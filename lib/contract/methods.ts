@@ -50,6 +50,11 @@ export const METHODS = [
 /** The name of a public method. */
 export type MethodName = (typeof METHODS)[number]
 
+/** Whether a method creates a payment. Such a create is looked up by its `c_id` before it is sent again (E14). */
+export function createsPayment(method: string): boolean {
+  return method === 'payment.in' || method === 'payment.out'
+}
+
 /**
  * The resources of the support methods: the first part of their names. The operator switches the methods of each on per
  * application (spec: Versioning; A10).

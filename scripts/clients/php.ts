@@ -1,4 +1,5 @@
-import { type ClientModel, camelCase, type Field, objectsIn, type Type } from './schema.ts'
+import { lowerFirst } from '#lib/base/letter-case.ts'
+import { type ClientModel, type Field, objectsIn, type Type } from './schema.ts'
 import { type GeneratedText, RETRY_WORDS } from './texts.ts'
 
 const NOTE = `<?php
@@ -63,12 +64,12 @@ function methods({ methods, types }: ClientModel): string {
     const parameter = `array $request${has_defaults ? ' = []' : ''}`
     const call = `
     /**
-     * \`${name}\`: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}.${note}
+     * \`${name}\`: ${lowerFirst(summary)}.${note}
      *
      * @param ${title}Request $request
      * @return ${title}Result
      */
-    public function ${camelCase(title)}(${parameter}): array
+    public function ${lowerFirst(title)}(${parameter}): array
     {
         return $this->call('${name}', $request);
     }
@@ -81,7 +82,7 @@ function methods({ methods, types }: ClientModel): string {
      * @param ${title}Request $request
      * @return \\Generator<int, ${printed(item)}>
      */
-    public function ${camelCase(title)}Each(${parameter}): \\Generator
+    public function ${lowerFirst(title)}Each(${parameter}): \\Generator
     {
         return $this->each('${name}', $request);
     }

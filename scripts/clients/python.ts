@@ -1,4 +1,5 @@
-import { type ClientModel, type Field, objectsIn, snakeCase, type Type } from './schema.ts'
+import { lowerFirst, snakeCase } from '#lib/base/letter-case.ts'
+import { type ClientModel, type Field, objectsIn, type Type } from './schema.ts'
 import { type GeneratedText, RETRY_WORDS } from './texts.ts'
 
 const NOTE = '# Made by npm run generate. Do not edit.\n'
@@ -95,7 +96,7 @@ function methods({ methods }: ClientModel): string {
     const note = key === 'payment' ? ' It is sent once: `create_payment` survives a lost answer.' : ''
     const call = `
     def ${snakeCase(name)}(self, request: ${type}) -> t.${title}Result:
-        """\`${name}\`: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}.${note}"""
+        """\`${name}\`: ${lowerFirst(summary)}.${note}"""
         return cast("t.${title}Result", self.call("${name}", ${sent}))
 `
     if (item === undefined) return call

@@ -1,4 +1,5 @@
-import { methodTitle } from '#lib/contract/methods.ts'
+import { lowerFirst } from '#lib/base/letter-case.ts'
+import { createsPayment, methodTitle } from '#lib/contract/methods.ts'
 import type { JsonSchema } from '#lib/contract/view.ts'
 import { jsonSchemaOf } from '../../gateway/json/json-schema.ts'
 import { webhookResend } from '../../gateway/methods/existing-payments.ts'
@@ -122,7 +123,7 @@ function methodOf(method: PublicMethod): ClientMethod {
   const { name, summary, result, result_components = {} } = method
   const fields = propertiesOf(jsonSchemaOf(method.request))
   const items = propertiesOf(result)['items']
-  const key = /^payment\.(in|out)$/.test(name)
+  const key = createsPayment(name)
     ? 'payment'
     : 'operation_id' in fields
       ? 'operation_id'
@@ -199,17 +200,9 @@ export function pascalCase(name: string): string {
   return name.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** `payment.status` or `PaymentStatus` as `payment_status`. */
-export function snakeCase(name: string): string {
-  return name
-    .replaceAll('.', '_')
-    .replace(/(?<!^)(?=[A-Z])/g, '_')
-    .toLowerCase()
-}
-
 /** `PaymentStatus` as `paymentStatus`. */
 export function camelCase(title: string): string {
-  return title.charAt(0).toLowerCase() + title.slice(1)
+  return lowerFirst(title)
 }
 
 /** Every object of a type, itself included, the innermost first. */

@@ -1,4 +1,5 @@
 import { uuidv7 } from '#lib/base/ids.ts'
+import { lowerFirst } from '#lib/base/letter-case.ts'
 
 /** The operator's RPCs whose `operation_id` most tests do not care about. */
 const CREATES: ReadonlySet<string> = new Set([
@@ -11,7 +12,7 @@ const CREATES: ReadonlySet<string> = new Set([
 
 /** Whether `method`, in either spelling, must have an `operation_id`. */
 export function needsOperationId(method: string): boolean {
-  return CREATES.has(method.charAt(0).toLowerCase() + method.slice(1))
+  return CREATES.has(lowerFirst(method))
 }
 
 /** A client whose creations have an `operation_id` of their own, unless the test gives one. An empty one is kept. */
