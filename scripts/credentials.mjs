@@ -1,6 +1,6 @@
 /**
- * Prints what a first signed request needs as shell variables: the address, a credential of the demonstration merchant
- * alpha, and its routes for deposits with UPI and for withdrawals with IMPS. Use it as eval "$(node
+ * Prints what a first signed request needs as exported shell variables: the address, a credential of the demonstration
+ * merchant alpha, and its routes for deposits with UPI and for withdrawals with IMPS. Use it as eval "$(node
  * scripts/credentials.mjs)"; add v2 for the credential of that version.
  */
 import { fail, readDemo } from './read-demo.mjs'
@@ -20,10 +20,10 @@ const routeOf = (wanted) =>
   )
 const deposits = routeOf({ direction: 'in', method: 'upi' })
 const withdrawals = routeOf({ direction: 'out', method: 'imps' })
-console.log(`BASE_URL=${demo.base_url}`)
-console.log(`APPLICATION_ID=${credential.application_id}`)
-console.log(`SECRET=${credential.secret}`)
-console.log(`SERVICE_ID=${deposits.service_id}`)
-console.log(`WITHDRAWAL_SERVICE_ID=${withdrawals.service_id}`)
-console.log(`BACKOFFICE_URL=${demo.backoffice_url}`)
-console.log(`OPERATOR_TOKEN=${demo.operator.token}`)
+console.log(`export BASE_URL=${demo.base_url}`)
+console.log(`export APPLICATION_ID=${credential.application_id}`)
+console.log(`export SECRET=${credential.secret}`)
+console.log(`export SERVICE_ID=${deposits.service_id}`)
+console.log(`export WITHDRAWAL_SERVICE_ID=${withdrawals.service_id}`)
+console.log(`export BACKOFFICE_URL=${demo.backoffice_url}`)
+console.log(`export OPERATOR_TOKEN=${demo.operator.token}`)
