@@ -19,9 +19,8 @@ const OTHER_TERMINAL = /^(?:npm start|\.\/multihub listen.*)\n$/
 let system: TestSystem
 /** A data folder with the demo.json of the system. */
 let home: string
-/** What the commands of a page find in their environment: the system, or the address and token of a merchant's developer. */
+/** What the commands of a page find in their environment: the local run, whose token sees all merchants. */
 let variables: Record<string, string>
-let developer: Record<string, string>
 const listeners: ChildProcess[] = []
 beforeAll(async () => {
   system = await startOneProcess()
@@ -29,10 +28,6 @@ beforeAll(async () => {
   await writeFile(join(home, 'demo.json'), JSON.stringify(system.demo()))
   const path = [dirname(process.execPath), process.env['PATH']].join(delimiter)
   variables = { PATH: path, HOME: home, MULTIHUB_HOME: home }
-  const { backoffice_url, merchants } = system.demo()
-  const create = `./multihub principals create --name dev --kind person --rights reveal --merchant ${merchants[0]?.merchant_id} --json`
-  const { token } = JSON.parse(await bash(create))
-  developer = { PATH: path, HOME: home, MULTIHUB_URL: backoffice_url, MULTIHUB_TOKEN: token }
 })
 afterAll(async () => {
   for (const listener of listeners) listener.kill('SIGKILL')
@@ -41,8 +36,9 @@ afterAll(async () => {
 })
 
 /** Runs commands in one shell, as a reader does who copies them, and returns what they print. */
-async function bash(program: string, env = variables): Promise<string> {
-  return (await run('bash', ['--norc', '-euc', program], { cwd: ROOT, env, timeout: HANG_LIMIT_MS })).stdout
+async function bash(program: string): Promise<string> {
+  const options = { cwd: ROOT, env: variables, timeout: HANG_LIMIT_MS }
+  return (await run('bash', ['--norc', '-euc', program], options)).stdout
 }
 
 async function blocksOf(page: string): Promise<readonly string[]> {
@@ -62,10 +58,10 @@ async function runCommandsOf(page: string) {
 }
 
 /** Runs the block of a page that listens, and returns what it has printed so far. */
-async function listenAs(page: string, env = variables, folder = ROOT): Promise<() => string> {
+async function listenAs(page: string, folder = ROOT): Promise<() => string> {
   const block = (await blocksOf(page)).find((one) => one.startsWith('./multihub listen')) ?? ''
   const program = `exec ${block.replace('./multihub', join(ROOT, 'multihub'))}`
-  const child = spawn('bash', ['--norc', '-euc', program], { cwd: folder, env })
+  const child = spawn('bash', ['--norc', '-euc', program], { cwd: folder, env: variables })
   listeners.push(child)
   let [out, err] = ['', '']
   child.stdout.on('data', (chunk) => (out += chunk))
@@ -105,14 +101,14 @@ testWith(
   'jq',
 )('the commands of the page about callbacks verify one', async () => {
   const page = 'docs/merchants/callbacks.md'
-  await listenAs(page, developer, home)
+  await listenAs(page, home)
   const [, ...blocks] = (await blocksOf(page)).filter((block) => /multihub|verify/.test(block))
   const file = join(home, 'callbacks.jsonl')
   const program = blocks
     .join('\n')
     .replace('export', 'until grep -q payment.completed callbacks.jsonl; do sleep 0.1; done\nexport')
     .replaceAll('callbacks.jsonl', file)
-  expect(await bash(program, developer)).toMatch(/\nverified\n$/)
+  expect(await bash(program)).toMatch(/\nverified\n$/)
 })
 
 testInBash('the first request of a merchant is answered', async () => {
