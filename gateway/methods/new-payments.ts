@@ -82,8 +82,9 @@ const NEW_PAYMENT_METHOD = {
 
 const CREATE_RESPONSE_TEXT =
   'Once the payment is stored, the response is HTTP 200 with the payment, even if the provider refused it: read ' +
-  '`payment.status`. An error other than 6009, 2001 and 2002 means that nothing was stored and the `c_id` is still free. ' +
-  'After 2001, 2002 or no response, call `payment.status` with the `c_id`. Wait at least 35 seconds for a response.'
+  '`payment.status`. An error other than 6009, 2001, 2002 and, with a nonce, a signed 3000 means that nothing was stored and ' +
+  'the `c_id` is still free. After 2001, 2002, such a 3000 or no response, call `payment.status` with the `c_id`. ' +
+  'Wait at least 35 seconds for a response.'
 
 const URL_BOUNDS = { max: 2048, format: HTTP_URL }
 
