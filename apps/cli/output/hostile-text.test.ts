@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
-import { LedgerEntrySchema } from '#gen/multihub/balances/v1/balance_pb.ts'
+import { BalanceSchema, type LedgerEntry, LedgerEntrySchema } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { type Merchant, MerchantSchema } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { printCsv, printResource, printTable } from './print.ts'
 
@@ -33,6 +33,7 @@ test('no text of a merchant moves the cursor, hides something or adds a line', (
 
 test.each([
   ['=cmd()', "'=cmd()"],
+  [' =cmd()', "' =cmd()"],
   ['+1', "'+1"],
   ['@a', "'@a"],
   ['-a', "'-a"],
@@ -43,8 +44,24 @@ test.each([
   expect(csvOf(name)).toBe(`${cell}\r\n`)
 })
 
-test('a negative amount is an amount in CSV, however large', () => {
-  const entry = create(LedgerEntrySchema, { amount: { minor: -123_456_789n, currency: 'INR' } })
-  const csv = printed((output) => printCsv(output, LedgerEntrySchema, [entry], ['amount'], FORM, false))
-  expect(csv).toBe('"-1,234,567.89 INR"\r\n')
+test.each([
+  [false, '-1234567.89'],
+  [true, '-123456789'],
+])(
+  'an amount in CSV is a number that a spreadsheet can sum, beside its currency (minor units: %s)',
+  (is_minor, number) => {
+    const entry = create(LedgerEntrySchema, { amount: { minor: -123_456_789n, currency: 'INR' } })
+    const csv = (rows: readonly LedgerEntry[]) =>
+      printed((output) => printCsv(output, LedgerEntrySchema, rows, ['amount', 'kind'], { is_minor }, true))
+    expect(csv([entry])).toBe(`amount,amount_currency,kind\r\n${number},INR,\r\n`)
+    expect(csv([create(LedgerEntrySchema)])).toBe('amount,amount_currency,kind\r\n,,\r\n')
+  },
+)
+
+test('a row that has a column of the currency has no second one', () => {
+  const balance = create(BalanceSchema, { currency: 'JPY', available: 1_200n, held: 0n })
+  const columns = ['currency', 'available:money', 'held:money']
+  expect(printed((output) => printCsv(output, BalanceSchema, [balance], columns, FORM, true))).toBe(
+    'currency,available,held\r\nJPY,1200,0\r\n',
+  )
 })

@@ -1,4 +1,6 @@
 import { type DescField, type DescMessage, type Message, ScalarType, toJson } from '@bufbuild/protobuf'
+import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
+import { csvAmount, csvLine } from '#lib/contract/csv-cell.ts'
 import { amountText, fieldValue, type ValueForm, valueText } from '#lib/contract/shown-values.ts'
 import { toneOf } from '#lib/contract/tones.ts'
 import { CommandError, type Output } from '../terminal.ts'
@@ -39,6 +41,8 @@ interface Cell {
   /** The name of the enum that the column shows; undefined for what is no state. */
   readonly enum_name: string | undefined
   readonly textOf: (message: Message) => string
+  /** The amount of a column with amounts; undefined when the row has none. */
+  readonly amountOf: (message: Message) => Pick<Money, 'minor' | 'currency'> | undefined
 }
 
 function cellOf(row: DescMessage, column: string, form: ValueForm): Cell {
@@ -48,18 +52,29 @@ function cellOf(row: DescMessage, column: string, form: ValueForm): Cell {
   const last = fields.at(-1)
   if (last === undefined) throw new TypeError(`a row of ${row.typeName} has no ${path}`)
   const is_money = last.fieldKind === 'message' && last.message.typeName === 'multihub.common.v1.Money'
+  const partOf = (message: Message): Message | undefined => {
+    let part: Message | undefined = message
+    for (const field of fields.slice(0, -1)) part = part && (fieldValue(part, field) as Message | undefined)
+    return part
+  }
   return {
     head,
     is_amount: kind === 'money' || is_money,
     enum_name: last.fieldKind === 'enum' ? last.enum.typeName : undefined,
     textOf(message) {
-      let part: Message | undefined = message
-      for (const field of fields.slice(0, -1)) part = part && (fieldValue(part, field) as Message | undefined)
+      const part = partOf(message)
       if (part === undefined) return ''
       const value = fieldValue(part, last)
       if (kind === 'short') return valueText(last, value, form).replace(/^.*\.(?=[^.]*\/)/, '')
       if (kind !== 'money') return valueText(last, value, form)
       return amountText(value as bigint, String(Reflect.get(part, 'currency')), form)
+    },
+    amountOf(message) {
+      const part = partOf(message)
+      const value = part && fieldValue(part, last)
+      if (part === undefined || value === undefined) return undefined
+      if (is_money) return value as Money
+      return { minor: value as bigint, currency: String(Reflect.get(part, 'currency')) }
     },
   }
 }
@@ -172,7 +187,10 @@ export function rowsField(desc: DescMessage): DescField & { readonly message: De
   return field as DescField & { readonly message: DescMessage }
 }
 
-/** Prints a table as CSV (RFC 4180), for entries and reports. */
+/**
+ * Prints a table as CSV (RFC 4180), for entries and reports. An amount is a plain number, with its currency in the next column unless the
+ * row has a column of that.
+ */
 export function printCsv(
   output: Output,
   row: DescMessage,
@@ -181,15 +199,30 @@ export function printCsv(
   form: ValueForm,
   with_heads: boolean,
 ): void {
-  const cells = columns.map((column) => cellOf(row, column, form))
-  if (cells.length === 0) throw new CommandError(2, 'this command has no CSV')
-  const lines = rows.map((message) => cells.map(({ textOf }) => textOf(message)))
-  if (with_heads) lines.unshift(columns.map((column) => column.replace(/^.*\.|:.*$/g, '')))
-  for (const line of lines) output.write(`${line.map(csvCell).join(',')}\r\n`)
-}
-
-/** A cell that no spreadsheet takes for a formula. */
-function csvCell(text: string): string {
-  const safe = /^[=+@\t\r]|^-(?![\d.,]+( [A-Z]{3})?$)/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+  if (columns.length === 0) throw new CommandError(2, 'this command has no CSV')
+  const cells = columns.map((column) => {
+    const [path = ''] = column.split(':')
+    const has_currency_column = columns.includes(path.replace(/[^.]*$/, 'currency'))
+    return { ...cellOf(row, column, form), name: path.replace(/^.*\./, ''), has_currency_column }
+  })
+  if (with_heads)
+    output.write(
+      csvLine(
+        cells.flatMap(({ name, is_amount, has_currency_column }) =>
+          is_amount && !has_currency_column ? [name, `${name}_currency`] : [name],
+        ),
+      ),
+    )
+  for (const message of rows)
+    output.write(
+      csvLine(
+        cells.flatMap(({ is_amount, has_currency_column, textOf, amountOf }) => {
+          if (!is_amount) return [textOf(message)]
+          const { minor, currency } = amountOf(message) ?? {}
+          const number =
+            minor === undefined ? '' : form.is_minor ? `${minor}` : csvAmount(minor, currency ?? '')
+          return has_currency_column ? [number] : [number, currency ?? '']
+        }),
+      ),
+    )
 }

@@ -2,61 +2,41 @@ import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import { cleanText } from '#lib/contract/clean-text.ts'
-import { exponentOf, formatDecimal } from '#lib/contract/decimal-amount.ts'
+import { csvAmount, csvLine } from '#lib/contract/csv-cell.ts'
 import { fieldValue, valueText } from '#lib/contract/shown-values.ts'
 import { currencyOf, isMinorAmount } from './amount-fields.ts'
 
 const MONEY = 'multihub.common.v1.Money'
 const TIMESTAMP = 'google.protobuf.Timestamp'
 
-/** Spreadsheets take what begins so for a formula, unless it is a plain number. */
-const IS_FORMULA = /^\s*[=+\-@]|^[\t\r]/
-const IS_NUMBER = /^-?\d+(\.\d+)?$/
-
-/** A cell of a CSV file. A text that a spreadsheet would execute begins with an apostrophe. */
-export function csvCell(text: string): string {
-  const harmless = IS_FORMULA.test(text) && !IS_NUMBER.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
-}
-
 /** The head of a CSV file: the names of the fields. An amount has its currency in a column of its own. */
 export function csvHead(fields: readonly DescField[]): string {
-  return lineOf(
+  return csvLine(
     fields.flatMap((field) => (isMoney(field) ? [field.name, `${field.name}_currency`] : [field.name])),
   )
 }
 
 /** A row of a CSV file: whole ids, instants in UTC, amounts in major units. */
 export function csvRow(fields: readonly DescField[], message: Message): string {
-  return lineOf(fields.flatMap((field) => cellsOf(field, message)))
+  return csvLine(fields.flatMap((field) => cellsOf(field, message)))
 }
 
 function cellsOf(field: DescField, message: Message): readonly string[] {
   const value = fieldValue(message, field)
   if (isMoney(field)) {
     const { minor, currency } = (value ?? { minor: undefined, currency: '' }) as Partial<Money>
-    return [minor === undefined ? '' : decimalText(minor, currency ?? ''), currency ?? '']
+    return [minor === undefined ? '' : csvAmount(minor, currency ?? ''), currency ?? '']
   }
   if (value === undefined) return ['']
   if (field.message?.typeName === TIMESTAMP) return [timestampDate(value as Timestamp).toISOString()]
   const currency = currencyOf(message)
-  if (typeof value === 'bigint' && isMinorAmount(field, currency)) return [decimalText(value, currency)]
+  if (typeof value === 'bigint' && isMinorAmount(field, currency)) return [csvAmount(value, currency)]
   if (typeof value === 'string') return [cleanText(value)]
   return [valueText(field, value, { is_minor: false })]
 }
 
-function decimalText(minor: bigint, currency: string): string {
-  if (exponentOf(currency) === undefined) return String(minor)
-  const digits = formatDecimal({ minor: minor < 0n ? -minor : minor, currency })
-  return minor < 0n ? `-${digits}` : digits
-}
-
 function isMoney({ message }: DescField): boolean {
   return message?.typeName === MONEY
-}
-
-function lineOf(cells: readonly string[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`
 }
 
 /** The fields of a resource that fit into a column: not messages with fields of their own, bytes or maps. */
