@@ -43,9 +43,12 @@ async function askForSession(url: string, device: string): Promise<string | unde
   }
 }
 
-/** Ends a session at the back office. A session that has ended is no failure. */
+/** Ends a session at the back office. A session that has already ended is not a failure. Throws `CommandError`. */
 export async function endSession(url: string, session: string): Promise<void> {
-  await send(url, '/session', { method: 'DELETE', headers: { authorization: `Bearer ${session}` } })
+  const headers = { authorization: `Bearer ${session}` }
+  const { ok, status } = await send(url, '/session', { method: 'DELETE', headers })
+  if (!ok && status !== 401)
+    throw new CommandError(status >= 500 ? 3 : 1, `${url} did not end the session (HTTP ${status})`)
 }
 
 async function post(url: string, fields: object): Promise<Readonly<Record<string, unknown>>> {
@@ -62,10 +65,20 @@ async function post(url: string, fields: object): Promise<Readonly<Record<string
   throw new CommandError(response.status >= 500 ? 3 : 1, `refused ${reason}`)
 }
 
+/** How long an answer of the back office is waited for. */
+const ANSWER_MAX_MS = 30_000
+
+/** Sends a request and reads the whole answer in time. Throws `CommandError` 3. */
 async function send(url: string, path: string, init: RequestInit): Promise<Response> {
+  const controller = new AbortController()
+  const timeout = clock.after(ANSWER_MAX_MS, () => controller.abort())
   try {
-    return await fetch(url + path, { ...init, redirect: 'error' })
+    const response = await fetch(url + path, { ...init, redirect: 'error', signal: controller.signal })
+    const { status, headers } = response
+    return new Response(status === 204 ? null : await response.text(), { status, headers })
   } catch (error) {
     throw new CommandError(3, `no back office answers at ${url}`, { cause: error })
+  } finally {
+    timeout.cancel()
   }
 }

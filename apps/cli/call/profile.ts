@@ -55,6 +55,11 @@ export function writeProfile(name: string, account: Account, terminal: Terminal)
   writeProfiles({ ...readJson(profilesPath(terminal)), [name]: account }, terminal)
 }
 
+/** The account of a profile, or `undefined` when there is none. */
+export function readProfile(name: string, terminal: Terminal): Account | undefined {
+  return readJson(profilesPath(terminal))?.[name]
+}
+
 /** Forgets a profile. Returns what it was, or `undefined` when there was none. */
 export function removeProfile(name: string, terminal: Terminal): Account | undefined {
   const { [name]: removed, ...others } = readJson(profilesPath(terminal)) ?? {}
