@@ -10,6 +10,7 @@ import { clock } from '#lib/base/time.ts'
 import type { CommonFlags } from '../request/common-flags.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
 import { type Content, callStream, callUnary, RpcError, transfer } from './connect-protocol.ts'
+import { isInsecure } from './insecure-address.ts'
 import { type Account, findAccount } from './profile.ts'
 import { RELEASE_HEADER, toCommandError } from './refusal.ts'
 
@@ -64,7 +65,12 @@ export function openConnection(
   const seconds = timeout === undefined ? undefined : Number(timeout)
   if (seconds !== undefined && !(seconds > 0 && seconds <= TIMEOUT_MAX_S))
     throw new CommandError(2, `--timeout takes a number of seconds up to ${TIMEOUT_MAX_S}`)
-  return connect(findAccount(flags, terminal), {
+  const account = findAccount(flags, terminal)
+  if (isInsecure(account.url))
+    terminal.stderr.write(
+      `the token goes to ${account.url} without encryption: use https, or others can read it\n`,
+    )
+  return connect(account, {
     reason: sends_reason ? reason : undefined,
     timeout_ms: seconds && Math.ceil(seconds * 1_000),
   })

@@ -3,6 +3,7 @@ import { PrincipalService, WhoAmIRequestSchema } from '#gen/multihub/backoffice/
 import { cleanText } from '#lib/contract/clean-text.ts'
 import { connect } from '../call/connection.ts'
 import { signInByDevice } from '../call/device-sign-in.ts'
+import { isInsecure } from '../call/insecure-address.ts'
 import { findAccount, writeProfile } from '../call/profile.ts'
 import { askSecret, askText } from '../prompt.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
@@ -12,6 +13,7 @@ interface LoginFlags {
   readonly url?: string
   readonly token?: string
   readonly oidc?: boolean
+  readonly insecure?: boolean
   readonly profile: string
 }
 
@@ -21,6 +23,7 @@ export const declare: DeclareCommand = (command, terminal) => {
     .option('--url <url>', 'the back office (MULTIHUB_URL)')
     .option('--token <token>', 'your token; without it, it is asked for, or read from standard input')
     .option('--oidc', 'sign in with OpenID Connect: a browser of any device confirms it')
+    .option('--insecure', 'send the token over http to another machine: everyone on the way can read it')
     .option('--profile <name>', 'the name of the profile', 'default')
     .action(async (flags: LoginFlags) => {
       const url = (await addressOf(flags, terminal)).replace(/\/+$/, '')
@@ -37,13 +40,18 @@ export const declare: DeclareCommand = (command, terminal) => {
     })
 }
 
-async function addressOf({ url }: LoginFlags, terminal: Terminal): Promise<string> {
+async function addressOf({ url, insecure }: LoginFlags, terminal: Terminal): Promise<string> {
   const address = url ?? terminal.variables['MULTIHUB_URL']
   if (address === undefined && terminal.stdin.isTTY !== true)
     throw new CommandError(2, 'login needs --url, the address of the back office')
   const text = address ?? (await askText('Address of the back office', terminal))
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new CommandError(2, '--url takes an address such as https://backoffice.example')
+  if (isInsecure(text) && !insecure)
+    throw new CommandError(
+      2,
+      `${text} is not encrypted, so others can read the token on its way: use https, or add --insecure`,
+    )
   return text
 }
 

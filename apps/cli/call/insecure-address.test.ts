@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { expect, test } from '@jest/globals'
+import { runCommand } from '../program.ts'
+import { openConnection } from './connection.ts'
+import { isInsecure } from './insecure-address.ts'
+
+test.each([
+  ['https://backoffice.example', false],
+  ['http://localhost:9096', false],
+  ['http://shop.localhost', false],
+  ['http://127.0.0.1:9096', false],
+  ['http://[::1]:9096', false],
+  ['http://backoffice.example', true],
+  ['http://10.0.0.7:9096', true],
+  ['http://127.0.0.1.example', true],
+  ['http://notlocalhost', true],
+  ['nonsense', false],
+])('%s can be read on the way: %s', (url, expected) => {
+  expect(isInsecure(url)).toBe(expected)
+})
+
+async function run(...words: readonly string[]) {
+  let err = ''
+  const directory = mkdtempSync(join(tmpdir(), 'multihub-insecure-'))
+  const terminal = {
+    variables: { HOME: directory },
+    directory,
+    stdin: Readable.from(['mhp_a\n']) as unknown as NodeJS.ReadStream,
+    stdout: { write: () => true },
+    stderr: { write: (text: string) => (err += text) },
+  }
+  try {
+    return { code: await runCommand(words, terminal), err }
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+test('login sends no token over http to another machine', async () => {
+  const login = ['login', '--url', 'http://backoffice.invalid']
+  for (const words of [login, [...login, '--oidc']])
+    expect(await run(...words)).toMatchObject({ code: 2, err: expect.stringContaining('add --insecure') })
+})
+
+test('a command warns once that its token can be read on the way', () => {
+  let err = ''
+  const terminal = { variables: {}, stderr: { write: (text: string) => (err += text) } } as never
+  openConnection({ url: 'http://backoffice.example', token: 'a' }, terminal)
+  expect(err).toBe(
+    'the token goes to http://backoffice.example without encryption: use https, or others can read it\n',
+  )
+  openConnection({ url: 'https://backoffice.example', token: 'a' }, terminal)
+  expect(err.match(/\n/g)).toHaveLength(1)
+})
