@@ -87,9 +87,12 @@ export function printTimeline(output: Output, timeline: GetTimelineResponse, is_
     )
     for (const line of more) output.write(`${' '.repeat(begin)}${line}\n`)
   }
-  const steps = pending.length === 0 ? ['nothing'] : pending.map(stepText)
+  // A role that did not answer may know of a step.
+  const none = unavailable.length === 0 ? 'nothing' : `not known: ${unavailable.join(', ')} did not answer`
+  const steps = pending.length === 0 ? [none] : pending.map(stepText)
   for (const [n, step] of steps.entries()) output.write(`${n === 0 ? 'next' : '    '}  ${cleanText(step)}\n`)
-  for (const role of unavailable) output.write(`${cleanText(role)} did not answer: its rows are missing\n`)
+  for (const role of unavailable)
+    output.write(`${cleanText(role)} did not answer: its rows and next steps are missing\n`)
   if (incompleteKinds.length > 0)
     output.write(`there are more rows of: ${cleanText(incompleteKinds.join(', '))}\n`)
 }
