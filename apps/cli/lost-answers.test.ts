@@ -94,7 +94,13 @@ const THREE_REFUNDS = toBinary(
 
 test('many at once need a filter that selects something, or --all', async () => {
   door.answer = (rpc) => (rpc === 'ListRefunds' ? THREE_REFUNDS : new Uint8Array())
-  for (const filter of [[], ['--merchant', ''], ['--reveal'], ['--statuses', '']])
+  for (const filter of [
+    [],
+    ['--merchant', ''],
+    ['--as-merchant'],
+    ['--as-merchant', 'false'],
+    ['--statuses', ''],
+  ])
     expect(await door.run(home, 'refunds', 'approve', ...filter, '--yes')).toMatchObject({ code: 2 })
   expect(rpcs()).toEqual([])
   for (const filter of [['--merchant', '1'], ['--all']])
@@ -140,6 +146,10 @@ test('a replay that has not ended is gone on with, and one that has ended by now
     door.calls.length = 0
   }
   await begin()
+  // A dry run between them does not forget the replay.
+  door.answer = () => begun(true)
+  expect((await door.run(home, ...words.with(-1, '--dry-run'))).code).toBe(0)
+  door.calls.length = 0
   let reads = 0
   door.answer = () => {
     reads += 1
@@ -153,4 +163,11 @@ test('a replay that has not ended is gone on with, and one that has ended by now
     expect((await door.run(home, ...words)).code).toBe(0)
     expect(rpcs()).toEqual(['GetReplay', 'ReplayDeliveries'])
   }
+})
+
+test('a replay whose begin has no answer says that it may have been done, and a dry run does not', async () => {
+  door.answer = () => ({ code: 'unavailable', message: 'gone' })
+  const words = ['deliveries', 'replay', '--merchant', '1']
+  expect((await door.run(home, ...words, '--yes')).err).toContain('it may have been done: look')
+  expect((await door.run(home, ...words, '--dry-run')).err).not.toContain('may have been done')
 })

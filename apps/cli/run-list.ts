@@ -50,27 +50,23 @@ export async function runList(call: VerbCall, columns: readonly string[], reques
   const form = { is_minor: flags.minor === true }
   const { stdout } = terminal
   if (flags.watch) return watch(call, columns, request, limit)
-  if (flags.jsonl) {
-    for await (const rows of pagesOf(call, request, limit))
-      for (const one of rows) stdout.write(`${jsonOf(row, one)}\n`)
-    return
-  }
-  if (flags.csv && verb.csv !== undefined) return exportCsv(call, verb.csv)
-  if (flags.csv) {
+  let is_cut = false
+  if (flags.csv && verb.csv !== undefined) is_cut = await exportCsv(call, verb.csv, limit)
+  else if (flags.jsonl || flags.csv) {
     let is_first = true
-    for await (const rows of pagesOf(call, request, limit)) {
-      printCsv(stdout, row, rows, columns, form, is_first)
+    for await (const { rows, has_more } of pagesOf(call, request, limit)) {
+      if (flags.jsonl) for (const one of rows) stdout.write(`${jsonOf(row, one)}\n`)
+      else printCsv(stdout, row, rows, columns, form, is_first)
       is_first = false
+      is_cut = has_more
     }
-    return
+  } else {
+    const { rows, has_more } = await allRows(call, request, limit)
+    if (flags.json) stdout.write(`[${rows.map((one) => jsonOf(row, one)).join(',\n')}]\n`)
+    else await printRows(call, columns, rows)
+    is_cut = has_more
   }
-  const rows = await allRows(call, request, limit)
-  if (flags.json) {
-    stdout.write(`[${rows.map((one) => jsonOf(row, one)).join(',\n')}]\n`)
-    return
-  }
-  await printRows(call, columns, rows)
-  if (rows.length === limit) terminal.stderr.write(`the first ${limit}; --limit shows more\n`)
+  if (is_cut) terminal.stderr.write(`the first ${limit}; --limit shows more\n`)
 }
 
 /** Prints the one row of a list that has this id. Throws `CommandError` 1 without it. */
@@ -84,7 +80,7 @@ export async function findRow(
   const { message: row } = rowsField(method.output)
   const field = row.fields.find(({ name }) => name === field_name)
   if (field === undefined) throw new TypeError(`a row of ${row.typeName} has no ${field_name}`)
-  for await (const rows of pagesOf(call, request, FIND_MAX)) {
+  for await (const { rows } of pagesOf(call, request, FIND_MAX)) {
     const found = rows.find((one) => String(fieldValue(one, field)) === id)
     if (found === undefined) continue
     if (flags.json || flags.jsonl)
@@ -122,12 +118,18 @@ function readLimit(text: string | undefined): number {
   return limit
 }
 
+/** Rows of a list, and whether the list has more after them. */
+interface Page {
+  readonly rows: readonly Message[]
+  readonly has_more: boolean
+}
+
 /** The rows of a list, page after page, until there are `limit`. */
 export async function* pagesOf(
   { connection, method }: VerbCall,
   request: Message,
   limit: number,
-): AsyncGenerator<readonly Message[]> {
+): AsyncGenerator<Page> {
   const rows_field = rowsField(method.output)
   const is_paged = method.input.fields.some(({ name }) => name === 'page_token')
   let left = limit
@@ -138,36 +140,54 @@ export async function* pagesOf(
       Reflect.set(request, 'pageToken', page_token)
     }
     const answer = await connection.call(method, request)
-    const rows = (fieldValue(answer, rows_field) as readonly Message[]).slice(0, left)
+    const all = fieldValue(answer, rows_field) as readonly Message[]
+    const rows = all.slice(0, left)
     left -= rows.length
-    yield rows
     page_token = is_paged ? String(Reflect.get(answer, 'nextPageToken') ?? '') : ''
+    yield { rows, has_more: page_token !== '' || all.length > rows.length }
   } while (page_token !== '' && left > 0)
 }
 
-async function allRows(call: VerbCall, request: Message, limit: number): Promise<readonly Message[]> {
+/** All rows of a list up to `limit`. */
+export async function allRows(call: VerbCall, request: Message, limit: number): Promise<Page> {
   const rows: Message[] = []
-  for await (const page of pagesOf(call, request, limit)) rows.push(...page)
-  return rows
+  let has_more = false
+  for await (const page of pagesOf(call, request, limit)) {
+    rows.push(...page.rows)
+    has_more = page.has_more
+  }
+  return { rows, has_more }
 }
 
-/** Prints the CSV that the server makes, part after part. */
+/** One record of CSV: a line break inside quotes does not end it. */
+const CSV_RECORD = /(?:"[^"]*"|[^"\n])*\n/g
+
+/** Prints the CSV that the server makes: its head and at most `limit` rows. Returns whether there are more. */
 async function exportCsv(
   { connection, service, verb, flags, terminal }: VerbCall,
   rpc: string,
-): Promise<void> {
+  limit: number,
+): Promise<boolean> {
   const method = service.method[rpc] as DescMethodUnary
   const request = requestOf(method, verb, undefined, flags)
   let page_token = ''
+  let left = limit + 1 // The head is a record too.
   do {
     Reflect.set(request, 'pageToken', page_token)
     const answer = await connection.call(method, request)
-    terminal.stdout.write(String(Reflect.get(answer, 'csv')))
+    const records = String(Reflect.get(answer, 'csv')).match(CSV_RECORD) ?? []
+    terminal.stdout.write(records.slice(0, left).join(''))
+    if (records.length > left) return true
+    left -= records.length
     page_token = String(Reflect.get(answer, 'nextPageToken'))
-  } while (page_token !== '')
+  } while (page_token !== '' && left > 0)
+  return page_token !== ''
 }
 
-/** Shows a list again every two seconds. As JSON lines, each row is printed when it is new or has changed. */
+/**
+ * Shows a list again every two seconds. As JSON lines, each row is printed when it is new or has changed. Once it has been shown, a back
+ * office that does not answer for a while does not end it.
+ */
 async function watch(
   call: VerbCall,
   columns: readonly string[],
@@ -175,11 +195,23 @@ async function watch(
   limit: number,
 ): Promise<void> {
   const { flags, method, terminal } = call
-  const { stdout } = terminal
+  const { stdout, stderr } = terminal
   const { message: row } = rowsField(method.output)
   let seen = new Set<string>()
-  for (;;) {
-    const rows = await allRows(call, request, limit)
+  let was_shown = false
+  let is_away = false
+  for (; ; await sleep(WATCH_MS)) {
+    const page = await allRows(call, request, limit).catch((error: unknown) => {
+      const can_come_back = error instanceof CommandError && error.exit_code === 3 && was_shown
+      if (!can_come_back) throw error
+      if (!is_away) stderr.write(`${error.message}; trying again\n`)
+      is_away = true
+    })
+    if (page === undefined) continue
+    const { rows } = page
+    if (is_away) stderr.write('connected again\n')
+    is_away = false
+    was_shown = true
     if (flags.jsonl || flags.json) {
       const now = rows.map((one) => jsonOf(row, one))
       for (const line of now.toReversed()) if (!seen.has(line)) stdout.write(`${line}\n`)
@@ -188,6 +220,5 @@ async function watch(
       if (stdout.isTTY) stdout.write('\u001b[2J\u001b[H')
       await printRows(call, columns, rows)
     }
-    await sleep(WATCH_MS)
   }
 }

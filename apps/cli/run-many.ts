@@ -6,10 +6,11 @@ import { RpcError } from './call/connect-protocol.ts'
 import { openConnection } from './call/connection.ts'
 import { type CursorFile, openCursorFile } from './call/cursor-file.ts'
 import { findAccount } from './call/profile.ts'
+import { sayingHowToRepeat } from './call/repeating.ts'
 import type { Verb } from './nouns/noun.ts'
 import { rowsField } from './output/print.ts'
 import { camel, demandFilter, hasReasonField, requestOf } from './request/flags.ts'
-import { type Flags, methodOf, pagesOf, type VerbCall } from './run-list.ts'
+import { allRows, type Flags, methodOf, type VerbCall } from './run-list.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
 /** The most things of one command: more need filters. */
@@ -54,22 +55,26 @@ export async function runMany(
   const file = unfinished(service, verb, flags, terminal)
   const progress = methodOf(service, { rpc: many.progress })
   const read = (replayId: string) => connection.call(progress, create(progress.input, { replayId }))
-  const begun = flags['dryRun'] ? '' : file.read()
+  const is_dry = flags['dryRun'] !== undefined
+  const begun = is_dry ? '' : file.read()
   let answer = begun === '' ? undefined : await read(begun).catch(nothingFor('not_found'))
   if (answer === undefined || workOf(answer)?.endTime !== undefined)
-    answer = await connection.call(method, request)
+    answer = is_dry
+      ? await connection.call(method, request)
+      : await sayingHowToRepeat(method, request, terminal, () => connection.call(method, request))
   const shown = createProgress(terminal)
   for (let reads = 0; ; reads += 1) {
     const work = workOf(answer)
     if (work === undefined) return answer
     if (work.endTime !== undefined) break
-    if (!flags['dryRun']) file.write(work.replayId)
+    if (!is_dry) file.write(work.replayId)
     shown.show(`${work.matched} found, ${work.queued} queued`, reads % 10 === 0)
     await sleep(POLL_MS)
     answer = await read(work.replayId)
   }
   shown.end()
-  file.clear()
+  // The file of a command that was killed stays: --yes goes on with its work.
+  if (!is_dry) file.clear()
   return answer
 }
 
@@ -113,12 +118,9 @@ export async function runEach(
   const connection = openConnection(flags, terminal, { sends_reason: !hasReasonField(method) })
   const selecting = { name: verb.name, about: '', rpc: each.list, fixed: each.fixed }
   const call = { connection, service, method: list, verb: selecting, flags, terminal }
-  const rows: Message[] = []
-  for await (const page of pagesOf(call, requestOf(list, selecting, undefined, flags), ROWS_MAX))
-    rows.push(...page)
+  const { rows, has_more } = await allRows(call, requestOf(list, selecting, undefined, flags), ROWS_MAX)
   const what = rowsField(list.output).name.replaceAll('_', ' ')
-  if (rows.length === ROWS_MAX)
-    terminal.stderr.write(`only the first ${ROWS_MAX} ${what}: repeat it for the others\n`)
+  if (has_more) terminal.stderr.write(`only the first ${ROWS_MAX} ${what}: repeat it for the others\n`)
   if (flags['dryRun']) {
     const sums = sumsOf(rows, flags.minor === true)
     terminal.stdout.write(`${rows.length} ${what}${sums === '' ? '' : `: ${sums}`}; --yes does it\n`)

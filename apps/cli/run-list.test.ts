@@ -1,0 +1,96 @@
+import { create, type Message } from '@bufbuild/protobuf'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import {
+  BalanceService,
+  ExportEntriesResponseSchema,
+  ListEntriesRequestSchema,
+  ListEntriesResponseSchema,
+} from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
+import type { Connection } from './call/connection.ts'
+import { type Flags, runList } from './run-list.ts'
+import { CommandError, type Terminal } from './terminal.ts'
+
+let clock: InstalledClock
+beforeEach(() => {
+  clock = installManualClock()
+})
+afterEach(() => clock[Symbol.dispose]())
+
+const page = (ids: readonly string[], nextPageToken = '') =>
+  create(ListEntriesResponseSchema, { entries: ids.map((entryId) => ({ entryId })), nextPageToken })
+const part = (csv: string, nextPageToken = '') => create(ExportEntriesResponseSchema, { csv, nextPageToken })
+
+/** Runs a list of entries whose calls get these answers one after the other. */
+function list(flags: Flags, answers: readonly (Message | Error)[], csv?: string) {
+  const left = [...answers]
+  let [out, err] = ['', '']
+  const connection = {
+    async call() {
+      const answer = left.shift() ?? new CommandError(1, 'the answers are over')
+      if (answer instanceof Error) throw answer
+      return answer
+    },
+  } as unknown as Connection
+  const terminal = {
+    stdout: { write: (text: string) => (out += text) },
+    stderr: { write: (text: string) => (err += text) },
+  } as unknown as Terminal
+  const verb = { name: 'entries', about: '', rpc: 'listEntries', ...(csv !== undefined && { csv }) }
+  const method = BalanceService.method.listEntries
+  const call = { connection, service: BalanceService, method, verb, flags, terminal }
+  const end = runList(call, ['entry_id'], create(ListEntriesRequestSchema)).catch(
+    (error: Error) => error.message,
+  )
+  return { end, printed: () => ({ out, err }) }
+}
+
+const FORMS: readonly Flags[] = [{}, { json: true }, { jsonl: true }, { csv: true }]
+const CUT = 'the first 2; --limit shows more\n'
+
+test.each(FORMS)('a list that is cut says so: %j', async (form) => {
+  for (const answers of [
+    [page(['a', 'b'], 'more')],
+    [page(['a'], 'x'), page(['b'], 'y')],
+    [page(['a', 'b', 'c'])],
+  ]) {
+    const { end, printed } = list({ ...form, limit: '2' }, answers)
+    await end
+    expect(printed().err).toBe(CUT)
+    expect(printed().out).not.toMatch(/^c|"c"/m)
+  }
+})
+
+test.each(FORMS)('a list with as many rows as the limit is whole: %j', async (form) => {
+  for (const answers of [[page(['a', 'b'])], [page(['a'], 'x'), page(['b'])]]) {
+    const { end, printed } = list({ ...form, limit: '2' }, answers)
+    await end
+    expect(printed().err).toBe('')
+  }
+})
+
+test.each([
+  ['in the middle of a part', [part('id\r\na\r\n"b\n1"\r\nc\r\n')], CUT],
+  ['at the end of a part', [part('id\r\na\r\n', 'x'), part('"b\n1"\r\n', 'y')], CUT],
+  ['never', [part('id\r\na\r\n', 'x'), part('"b\n1"\r\n')], ''],
+])('the CSV of the server is cut %s', async (_where, parts, said) => {
+  const { end, printed } = list({ csv: true, limit: '2' }, parts, 'exportEntries')
+  await end
+  expect(printed()).toEqual({ out: 'id\r\na\r\n"b\n1"\r\n', err: said })
+})
+
+test('--watch goes on after a time without answers, says so once, and ends with a refusal', async () => {
+  const away = new CommandError(3, 'no back office answers')
+  const { end, printed } = list({ watch: true, jsonl: true }, [page(['a']), away, away, page(['b', 'a'])])
+  await clock.advance(60_000)
+  expect(await end).toBe('the answers are over')
+  const ids = printed().out.match(/(?<="entryId":")[^"]+/g)
+  expect(ids).toEqual(['a', 'b'])
+  expect(printed().err).toBe('no back office answers; trying again\nconnected again\n')
+})
+
+test('--watch ends when nothing answers at the beginning', async () => {
+  const { end, printed } = list({ watch: true }, [new CommandError(3, 'no back office answers')])
+  expect(await end).toBe('no back office answers')
+  expect(printed().err).toBe('')
+})
