@@ -56,7 +56,7 @@ test('amounts are in major units of their currency, or in minor units', async ()
   const list = ['balances', 'list', '--merchant', id, '--environment', 'test']
   expect((await run(list)).out).toBe('CURRENCY   AVAILABLE      HELD\nINR       101.00 INR  0.00 INR\n')
   expect((await run([...list, '--minor'])).out).toContain('10100 INR')
-  expect((await run([...list, '--csv'])).out).toBe('currency,available,held\r\nINR,101.00 INR,0.00 INR\r\n')
+  expect((await run([...list, '--csv'])).out).toBe('currency,available,held\r\nINR,101.00,0.00\r\n')
   for (const [amount, problem] of [
     ['1.234 INR', 'at most 2 decimal places'],
     ['1', 'with its currency'],
@@ -164,7 +164,15 @@ test('amounts in minor units by their name, lists that an update wraps, and part
   )
   const shown = (await run(['routes', 'show', serviceId])).out
   expect(shown).toMatch(/^minimum_amount +1\.50 INR$/m)
-  expect(shown).toMatch(/^ {2}daily +10\.00 INR$/m)
+  expect(shown).toMatch(/^ {2}daily +1,000\.00 INR$/m)
+  const limits = async (...words: readonly string[]) => {
+    const { code } = await run(['routes', 'update', serviceId, '--payout-limits', ...words])
+    return [code, (await json('routes', 'show', serviceId)).payoutLimits.daily]
+  }
+  expect(await limits('daily=20.50')).toEqual([0, '2050'])
+  expect(await limits('daily=20 INR')).toEqual([0, '2000'])
+  expect(await limits('daily=20 JPY')).toEqual([2, '2000'])
+  expect(await limits('daily=30', '--minor')).toEqual([0, '30'])
   const { credential } = await json(
     ...['credentials', 'create', '--merchant', id, '--environment', 'test', '--api-version', 'v2'],
     ...['--scopes', 'refunds.read'],

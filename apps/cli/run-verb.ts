@@ -5,7 +5,15 @@ import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printResource, resourceOf } from './output/print.ts'
 import type { CommonFlags } from './request/common-flags.ts'
 import { flagName } from './request/field-value.ts'
-import { camel, demandConsent, demandId, hasReasonField, manyRequestOf, requestOf } from './request/flags.ts'
+import {
+  camel,
+  demandConsent,
+  demandId,
+  givesAmount,
+  hasReasonField,
+  manyRequestOf,
+  requestOf,
+} from './request/flags.ts'
 import { type Flags, findRow, methodOf, runList } from './run-list.ts'
 import { runEach, runMany } from './run-many.ts'
 import { CommandError, type Terminal } from './terminal.ts'
@@ -24,12 +32,14 @@ export async function runVerb(
   if (is_each) return runEach(verb, service, flags, terminal)
   const method = methodOf(service, is_many ? verb.many : verb)
   if (!is_many) demandId(verb, id, flags)
-  const request = is_many ? manyRequestOf(method, verb, flags) : requestOf(method, verb, id, flags)
-  const destroyed = destroyedBy(verb, request)
-  if (destroyed !== undefined && !flags['yes']) await confirm(destroyed, terminal)
   const connection = openConnection(accountFlags(method, flags), terminal, {
     sends_reason: !hasReasonField(method),
   })
+  const request = is_many
+    ? manyRequestOf(method, verb, flags)
+    : requestOf(method, verb, id, await withCurrency(verb, service, id, flags, connection))
+  const destroyed = destroyedBy(verb, request)
+  if (destroyed !== undefined && !flags['yes']) await confirm(destroyed, terminal)
   const call = { connection, service, method, verb, flags, terminal }
   if (verb.uploads !== undefined) await upload(verb.uploads, connection, id ?? '', request, flags, terminal)
   if (verb.columns !== undefined) return runList(call, verb.columns, request)
@@ -41,6 +51,28 @@ export async function runVerb(
   if (flags.json) terminal.stdout.write(`${jsonOf(desc, resource, 2)}\n`)
   else if (flags.jsonl) terminal.stdout.write(`${jsonOf(desc, resource)}\n`)
   else printResource(terminal.stdout, desc, resource, { is_minor: flags.minor === true })
+}
+
+/** The flags of an update with the currency of what it changes, so that amounts are in it and cannot name another one. */
+async function withCurrency(
+  verb: Verb,
+  service: DescService,
+  id: string | undefined,
+  flags: Flags,
+  connection: Connection,
+): Promise<Flags> {
+  const { currency_from } = verb
+  if (currency_from === undefined || !givesAmount(methodOf(service, verb), flags)) return flags
+  const method = methodOf(service, { rpc: currency_from })
+  const reading = {
+    name: verb.name,
+    about: '',
+    rpc: currency_from,
+    ...(verb.id !== undefined && { id: verb.id }),
+  }
+  const answer = await connection.call(method, requestOf(method, reading, id, {}))
+  const [, resource] = resourceOf(method.output, answer)
+  return { ...flags, currency: String(Reflect.get(resource, 'currency')) }
 }
 
 /** Uploads the file of `--file`, unless the id of an uploaded one is given, and fills its field of the request. */

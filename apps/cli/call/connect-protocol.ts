@@ -66,7 +66,7 @@ const CODES: ReadonlySet<unknown> = new Set([
   'unauthenticated',
 ])
 
-/** The codes of answers that are not Connect's, such as those of a proxy. */
+/** The codes of answers that do not come from Connect, for example from a proxy. */
 const CODE_OF_STATUS: Readonly<Record<number, string>> = {
   400: 'internal',
   401: 'unauthenticated',

@@ -23,7 +23,7 @@ import { CommandError, type Terminal } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
 import { printTimeline } from './timeline.ts'
 
-/** What makes each event, and the statuses that `--status` takes, of which the first is that without it. */
+/** What each event means, then the values that `--status` takes; the first one is the default. */
 export const EVENTS: { readonly [E in EventName]: readonly [about: string, ...statuses: string[]] } = {
   'payment.created': ['a deposit begins', 'created'],
   'payment.completed': ['a deposit is paid', 'success'],

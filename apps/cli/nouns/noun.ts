@@ -12,6 +12,8 @@ export interface Verb {
   readonly id?: string
   /** Fields of the request that are given always. */
   readonly fixed?: Readonly<Record<string, unknown>>
+  /** The RPC that reads what an update changes: its amounts are in the currency of that. */
+  readonly currency_from?: string
   /** Fields of the request that can take the place of the ID. */
   readonly instead_of_id?: readonly string[]
   /**

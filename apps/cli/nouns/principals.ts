@@ -19,7 +19,7 @@ export const noun: Noun = {
       about: 'revoke a principal: its tokens count no more',
       rpc: 'revokePrincipal',
       id: 'principal_id',
-      confirms: 'the principal is revoked for ever, with all its tokens',
+      confirms: 'the principal is revoked permanently, with all its tokens',
     },
   ],
 }

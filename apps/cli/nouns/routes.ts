@@ -27,7 +27,13 @@ export const noun: Noun = {
       explained_by: 'explain',
     },
     { name: 'create', about: 'create a route', rpc: 'createRoute' },
-    { name: 'update', about: 'change, enable or disable a route', rpc: 'updateRoute', id: 'service_id' },
+    {
+      name: 'update',
+      about: 'change, enable or disable a route',
+      rpc: 'updateRoute',
+      id: 'service_id',
+      currency_from: 'getRoute',
+    },
     {
       name: 'explain',
       about: 'say what a payment over a route would meet now',

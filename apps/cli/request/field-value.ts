@@ -3,6 +3,7 @@ import {
   create,
   type DescEnum,
   type DescField,
+  type DescMessage,
   fromJson,
   type JsonValue,
   ScalarType,
@@ -42,7 +43,9 @@ function itemShown(field: DescField): string {
   if (inside?.fieldKind === 'list') return 'text,...'
   if (field.fieldKind === 'map' || inside !== undefined) return 'name=value,...'
   if (field.message !== undefined)
-    return field.fieldKind === 'list' ? 'json' : `${field.message.fields[0]?.name ?? 'name'}=value,...`
+    return field.fieldKind === 'list'
+      ? 'json'
+      : `${field.message.fields[0]?.name ?? 'name'}=${hasAmounts(field) ? 'amount' : 'value'},...`
   if (field.enum !== undefined) return 'name'
   if (field.scalar === ScalarType.BYTES) return 'file'
   return field.scalar === ScalarType.STRING ? 'text' : 'number'
@@ -90,8 +93,20 @@ function parseItem(field: DescField, text: string, form: AmountForm): unknown {
 export function isAmount(field: DescField): boolean {
   if (isOfMessage(field, 'multihub.common.v1.Money')) return true
   return (
-    field.fieldKind === 'scalar' && field.scalar === ScalarType.INT64 && /(?:amount|_minor)$/.test(field.name)
+    field.fieldKind === 'scalar' &&
+    field.scalar === ScalarType.INT64 &&
+    (/(?:amount|_minor)$/.test(field.name) || isLimits(field.parent))
   )
+}
+
+/** Whether all parts of a message are amounts in the currency of the request. */
+function isLimits({ typeName }: DescMessage): boolean {
+  return typeName === 'multihub.merchants.v1.PayoutLimits'
+}
+
+/** Whether a field has amounts as parts. */
+export function hasAmounts(field: DescField): boolean {
+  return field.fieldKind === 'message' && isLimits(field.message)
 }
 
 /** The only field of a message that wraps a list or a map, such as `StringList`, so that an update can set it to nothing. */
@@ -104,7 +119,7 @@ export function listInside(field: DescField): DescField | undefined {
     : undefined
 }
 
-/** Parts are given as JSON, or as `name=value,name=value`; what an update wraps as if it were not wrapped, and empty for none. */
+/** Parts are given as JSON, or as `name=value,name=value`, amounts in major units (in JSON in minor units, as it is printed); what an update wraps as if it were not wrapped, and empty for none. */
 function parseParts(field: DescField, text: string, form: AmountForm): unknown {
   if (text.startsWith('{') || text.startsWith('[')) return parseJson(field, text)
   const inside = listInside(field)
@@ -112,7 +127,12 @@ function parseParts(field: DescField, text: string, form: AmountForm): unknown {
     return create(field.message, text === '' ? {} : { [inside.localName]: parseValue(inside, text, form) })
   const pairs = text === '' ? [] : text.split(',').map((pair) => pair.split('='))
   if (pairs.some((pair) => pair.length !== 2)) throw wrongValue(field, 'JSON, or name=value,name=value')
-  const parts = Object.fromEntries(pairs.map(([name = '', value]) => [name.trim(), value]))
+  const parts = Object.fromEntries(
+    pairs.map(([name = '', value = '']) => [
+      name.trim(),
+      hasAmounts(field) ? String(parseMoney(field, value.trim(), form).minor) : value,
+    ]),
+  )
   return parseJson(field, JSON.stringify(parts))
 }
 
@@ -140,12 +160,17 @@ function parseMoney(field: DescField, text: string, { is_minor, currency }: Amou
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+/** A day, with or without a time and its zone. */
+const TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:\d{2}| UTC)?)?$/
+
+/** Reads an age, or a time. A time without a zone is in UTC, as printed times are. */
 function parseTime(field: DescField, text: string): Timestamp {
   const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? []
   const unit_ms = UNIT_MS[unit]
   if (unit_ms !== undefined) return timestampFromMs(clock.now_ms() - Number(count) * unit_ms)
-  const date = new Date(text)
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(date.getTime()))
+  const [, day, time = '00:00', zone = 'Z'] = TIME.exec(text) ?? []
+  const date = new Date(`${day}T${time}${zone === ' UTC' ? 'Z' : zone}`)
+  if (Number.isNaN(date.getTime()))
     throw wrongValue(field, 'a time such as 2026-11-22T08:00:00Z, or an age such as 2h')
   return timestampFromDate(date)
 }

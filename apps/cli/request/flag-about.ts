@@ -5,7 +5,7 @@ import { enumNames } from './field-value.ts'
 const ABOUT: Readonly<Record<string, string>> = {
   operation_id: 'the same act under the same id is done once (default: a new id)',
   merchant_id: 'the merchant, such as 1001',
-  created_from: 'from this time: 2026-11-22T08:00:00Z, 2026-11-22, or 2h for two hours ago',
+  created_from: 'from this time, in UTC: 2026-11-22T08:00:00Z, 2026-11-22, or 2h for two hours ago',
   created_to: 'before this time',
   at: 'as it was at this time',
   reveal: 'show personal data; it is audited',
@@ -14,6 +14,8 @@ const ABOUT: Readonly<Record<string, string>> = {
   newest_first: 'the newest first',
   by_deadline: 'the nearest deadline first',
   amount: 'such as "123.00 INR"',
+  payout_limits:
+    'in major units, such as "daily=1000.00,monthly=5000.00"; names: minimum, maximum, daily, monthly, since_settlement',
   minimum_amount: 'the least amount of a payment, such as "1.00 INR"',
   above_minor: 'the amount, such as "2000.00 INR"; without it, the limit is removed',
   timezone: 'an IANA name, such as Asia/Kolkata',

@@ -10,14 +10,14 @@ import { type Command, Option } from 'commander'
 import { uuidv7 } from '#lib/base/ids.ts'
 import type { Verb } from '../nouns/noun.ts'
 import { CommandError } from '../terminal.ts'
-import { flagName, isAmount, listInside, parseValue, valueShown } from './field-value.ts'
+import { flagName, hasAmounts, isAmount, listInside, parseValue, valueShown } from './field-value.ts'
 import { flagAbout } from './flag-about.ts'
 
 /** Fields that no flag is made for: pages are followed by the command itself. */
 const HIDDEN: readonly string[] = ['page_token', 'page_size']
 
 /** Fields of a list that select nothing. */
-const NO_FILTERS: readonly string[] = [...HIDDEN, 'oldest_first', 'reveal']
+const NO_FILTERS: readonly string[] = [...HIDDEN, 'oldest_first', 'reveal', 'as_merchant']
 
 /** Flags of the command itself, which no field has as its second name. */
 const OWN_FLAGS: readonly string[] = ['profile', 'token', 'url', 'limit', 'watch', 'csv', 'yes']
@@ -101,6 +101,18 @@ function textOf(
 ): string | undefined {
   const value = flags[camel(name)] ?? flags[camel(short)]
   return value === undefined ? undefined : String(value)
+}
+
+/** Whether a flag gives an amount in major units, which needs a currency. */
+export function givesAmount(
+  { input }: Pick<DescMethodUnary, 'input'>,
+  flags: Readonly<Record<string, string | boolean | undefined>>,
+): boolean {
+  if (flags['minor'] === true) return false
+  return input.fields.some((field) => {
+    const text = textOf(flags, field.name, shortNameOf(input, field))
+    return text !== undefined && (isAmount(field) || hasAmounts(field))
+  })
 }
 
 /** The name of a flag or field as its property: `merchantId` for `merchant-id` and `merchant_id`. */
