@@ -48,20 +48,39 @@ function createProgress({ stderr }: Terminal) {
  * begun; work that has ended by then is done, and new work begins. Returns the last answer.
  */
 export async function runMany(
-  { connection, service, method, verb, flags, terminal }: VerbCall,
+  call: VerbCall,
   many: NonNullable<Verb['many']>,
   request: Message,
 ): Promise<Message> {
+  const { service, method, verb, flags, terminal } = call
   const file = unfinished(service, verb, flags, terminal)
+  if (flags['dryRun']) return followMany(call, many, request, file)
+  let has_begun = false
+  const noting: CursorFile = {
+    ...file,
+    write(id) {
+      has_begun = true
+      file.write(id)
+    },
+  }
+  const run = () => followMany(call, many, request, noting)
+  const instead = () => (has_begun ? 'the work goes on: the same command follows it to its end' : undefined)
+  return sayingHowToRepeat(method, request, terminal, run, instead)
+}
+
+async function followMany(
+  { connection, service, method, flags, terminal }: VerbCall,
+  many: NonNullable<Verb['many']>,
+  request: Message,
+  file: CursorFile,
+): Promise<Message> {
   const progress = methodOf(service, { rpc: many.progress })
   const read = (replayId: string) => connection.call(progress, create(progress.input, { replayId }))
   const is_dry = flags['dryRun'] !== undefined
   const begun = is_dry ? '' : file.read()
   let answer = begun === '' ? undefined : await read(begun).catch(nothingFor('not_found'))
   if (answer === undefined || workOf(answer)?.endTime !== undefined)
-    answer = is_dry
-      ? await connection.call(method, request)
-      : await sayingHowToRepeat(method, request, terminal, () => connection.call(method, request))
+    answer = await connection.call(method, request)
   const shown = createProgress(terminal)
   for (let reads = 0; ; reads += 1) {
     const work = workOf(answer)

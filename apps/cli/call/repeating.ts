@@ -13,20 +13,23 @@ export function isRead({ localName }: Pick<DescMethodUnary, 'localName'>): boole
 /**
  * Makes a call. When the answer of an act is lost, also because the person interrupts it, the person learns that it may have been done,
  * and the operation id with which the same command does nothing twice.
+ *
+ * @param instead what the person learns instead, once that is known
  */
 export async function sayingHowToRepeat<T>(
   method: DescMethodUnary,
   request: Message,
   { stderr }: Terminal,
   call: () => Promise<T>,
+  instead: () => string | undefined = () => undefined,
 ): Promise<T> {
   if (isRead(method)) return call()
   const has_id = method.input.fields.some(({ name }) => name === 'operation_id')
-  const how = has_id
+  const unclear = has_id
     ? `it may have been done: repeat it with --operation-id ${Reflect.get(request, 'operationId')}, then it is done once`
     : 'it may have been done: look before you repeat it'
   const onInterrupt = (): void => {
-    stderr.write(`\n${how}\n`)
+    stderr.write(`\n${instead() ?? unclear}\n`)
     process.exit(INTERRUPTED)
   }
   process.once('SIGINT', onInterrupt)
@@ -36,7 +39,7 @@ export async function sayingHowToRepeat<T>(
     if (!(error instanceof CommandError) || !isUnclear(error)) throw error
     const { exit_code, error_code, message } = error
     const options = { cause: error, ...(error_code !== undefined && { error_code }) }
-    throw new CommandError(exit_code, `${message}\n${how}`, options)
+    throw new CommandError(exit_code, `${message}\n${instead() ?? unclear}`, options)
   } finally {
     process.off('SIGINT', onInterrupt)
   }

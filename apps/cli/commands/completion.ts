@@ -77,7 +77,7 @@ function fishLines({ path, names, flags }: Branch): string {
   const is_leaf = names.length === 0
   const before = is_leaf || first === '' ? here : `${here}; and not ${seen(names.join(' '))}`
   const lines = is_leaf ? [] : [`complete -c multihub -n '${before}' -a '${names.join(' ')}'`]
-  if (is_leaf)
+  if (is_leaf || first === '')
     for (const flag of flags) lines.push(`complete -c multihub -n '${here}' -l ${flag.replace('--', '')}`)
   return lines.join('\n')
 }

@@ -18,6 +18,8 @@ install_tools() {
   install_debian_package chromium
   install_debian_package jq
   install_debian_package tmux
+  install_debian_package zsh
+  install_debian_package fish
 }
 
 # The packages are in a folder of their own, which the tests add to the path of Python. The record is written last: an
