@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { CommandError } from '../terminal.ts'
 
-/** The text of a file, `undefined` when there is none. A file that cannot be read is no missing one: throws `CommandError` 2. */
+/** The text of a file, `undefined` when there is none. If the file exists but cannot be read, throws `CommandError` 2. */
 export function readIfThere(path: string): string | undefined {
   demandOwnPath(path)
   try {

@@ -77,6 +77,6 @@ test('a file of profiles that is damaged is named, and kept', async () => {
   expect(removeProfile('default', terminal)).toEqual(account)
   const path = profilesPath(terminal)
   await writeFile(path, '{"default":')
-  expect(() => writeProfile('other', account, terminal)).toThrow(`${path} is no JSON`)
-  expect(() => findAccount({}, terminal)).toThrow(`${path} is no JSON`)
+  expect(() => writeProfile('other', account, terminal)).toThrow(`${path} is not valid JSON`)
+  expect(() => findAccount({}, terminal)).toThrow(`${path} is not valid JSON`)
 })

@@ -77,6 +77,6 @@ function readJson(path: string): Record<string, any> | undefined {
   try {
     return text === undefined ? undefined : JSON.parse(text)
   } catch (error) {
-    throw new CommandError(2, `${path} is no JSON: mend it, or remove it`, { cause: error })
+    throw new CommandError(2, `${path} is not valid JSON: mend it, or remove it`, { cause: error })
   }
 }

@@ -9,7 +9,7 @@ import { runCommand } from '../program.ts'
 
 const execute = promisify(execFile)
 
-/** What a person has typed before Tab, some of the words that are offered, and one that is not. */
+/** What a person has typed before Tab, some of the words that are offered, and a word that is not. */
 const CASES = [
   ['multihub ', ['refunds', 'timeline'], 'approve'],
   ['multihub ref', ['refunds'], 'timeline'],
