@@ -17,6 +17,7 @@ const CASES = [
   ['multihub refunds ', ['approve', 'reject'], 'settle'],
   ['multihub refunds approve --mer', ['--merchant-id'], '--status'],
   ['multihub refunds approve r1 --mer', ['--merchant-id'], '--status'],
+  ['multihub chargebacks add-evidence c1 --file pro', ['proof.pdf'], 'other.pdf'],
   ['multihub timeline --', ['--reveal', '--json'], '--merchant-id'],
   ['multihub merchants update --st', ['--status'], '--name'],
 ] as const
@@ -24,6 +25,7 @@ const CASES = [
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'multihub-completion-'))
+  for (const name of ['proof.pdf', 'other.pdf']) writeFileSync(join(folder, name), '')
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -51,7 +53,7 @@ function expectWords(line: string, shown: string): void {
 
 testWith('fish')('fish completes commands and flags', async () => {
   const script = await scriptOf('fish')
-  const options = { env: { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder } }
+  const options = { cwd: folder, env: { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder } }
   for (const [line] of CASES) {
     const ask = `source ${script}; complete -C '${line}'`
     const { stdout } = await execute('fish', ['--no-config', '-c', ask], options)
@@ -77,6 +79,7 @@ testWith('zsh')('zsh completes commands and flags', async () => {
   const script = await scriptOf('zsh')
   const lines = CASES.map(([line]) => line)
   const { stdout } = await execute('zsh', ['-f', '-c', TYPE_INTO_ZSH, 'zsh', script, ...lines], {
+    cwd: folder,
     env: { ...process.env, HOME: folder },
     timeout: 30_000,
   })

@@ -57,7 +57,7 @@ ${CASES(branches, ({ path, names, flags }) => `      '${path}') names='${names.j
     esac
     case $path_of in *' '*) path_of=\${path_of% *} ;; *) break ;; esac
   done
-  if [[ $words[CURRENT] == -* ]]; then compadd -- \${=flags}; else compadd -- \${=names}; fi
+  if [[ $words[CURRENT] == -* ]]; then compadd -- \${=flags}; else compadd -- \${=names} || _default; fi
 }
 compdef _multihub multihub ./multihub
 `,
@@ -65,6 +65,9 @@ compdef _multihub multihub ./multihub
 ${branches.map(fishLines).join('\n')}
 `,
 }
+
+/** Flags whose value is the path of a file. */
+const OF_FILES: readonly string[] = ['--file', '--out']
 
 /** fish asks which words are there: a verb counts after its noun, and flags after both. */
 function fishLines({ path, names, flags }: Branch): string {
@@ -78,6 +81,9 @@ function fishLines({ path, names, flags }: Branch): string {
   const before = is_leaf || first === '' ? here : `${here}; and not ${seen(names.join(' '))}`
   const lines = is_leaf ? [] : [`complete -c multihub -n '${before}' -a '${names.join(' ')}'`]
   if (is_leaf || first === '')
-    for (const flag of flags) lines.push(`complete -c multihub -n '${here}' -l ${flag.replace('--', '')}`)
+    for (const flag of flags) {
+      const value = OF_FILES.includes(flag) ? ' -r -F' : ''
+      lines.push(`complete -c multihub -n '${here}' -l ${flag.replace('--', '')}${value}`)
+    }
   return lines.join('\n')
 }
