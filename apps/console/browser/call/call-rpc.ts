@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { createConnectTransport } from '@connectrpc/connect-web'
+import { failureOf } from '../../values/problem.ts'
 
 const CALL_MAX_MS = 30_000
 
@@ -21,6 +22,9 @@ export async function callRpc<I extends DescMessage, O extends DescMessage>(
   // Another site cannot send this header, so its presence proves that a page of the back office calls.
   const headers = new Headers({ 'x-multihub-csrf': '1' })
   if (reason !== undefined) headers.set('x-multihub-reason', encodeURIComponent(reason))
-  const { message } = await transport.unary(method, signal, CALL_MAX_MS, headers, request)
-  return message
+  try {
+    return (await transport.unary(method, signal, CALL_MAX_MS, headers, request)).message
+  } catch (error) {
+    throw failureOf(error)
+  }
 }

@@ -1,4 +1,5 @@
-import { Code, ConnectError } from '@connectrpc/connect'
+import { ConnectError } from '@connectrpc/connect'
+import { codeOfHttp, failureOf } from '../../values/problem.ts'
 
 /** What the back office says of this browser before anybody has signed in. */
 export interface SessionState {
@@ -30,10 +31,12 @@ async function send(method: string, body?: string): Promise<Response> {
     method,
     headers: { 'x-multihub-csrf': '1', 'content-type': 'application/json' },
     ...(body !== undefined && { body }),
+  }).catch((error: unknown) => {
+    throw failureOf(error)
   })
   if (response.ok) return response
   const { message = `the back office answered HTTP ${response.status}` } = await response
     .json()
     .catch(() => ({}))
-  throw new ConnectError(message, response.status === 401 ? Code.Unauthenticated : Code.Unknown)
+  throw new ConnectError(message, codeOfHttp(response.status))
 }

@@ -6,7 +6,6 @@ import {
   type MessageShape,
   toJsonString,
 } from '@bufbuild/protobuf'
-import { Code, ConnectError } from '@connectrpc/connect'
 import {
   keepPreviousData,
   QueryCache,
@@ -15,8 +14,8 @@ import {
   useQueries,
   useQuery,
 } from '@tanstack/react-query'
+import { isAway, isSignedOut } from '../../values/problem.ts'
 import { callRpc } from './call-rpc.ts'
-import { isSignedOut } from './problem.ts'
 import { readSession, type SessionState } from './session.ts'
 
 /** How often what a person looks at is read again; never while the page is hidden. */
@@ -40,12 +39,22 @@ export const queries = new QueryClient({
 
 /** Whether this browser is signed in. */
 export function useSession(): UseQueryResult<SessionState> {
-  return useQuery({ queryKey: SESSION, queryFn: readSession, staleTime: Number.POSITIVE_INFINITY })
+  return useQuery({
+    queryKey: SESSION,
+    queryFn: readSession,
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchInterval: ({ state }) => (isAway(state.error) ? POLL_MS : false),
+  })
 }
 
 /** Reads again if this browser is signed in. */
 export function refreshSession(): Promise<void> {
   return queries.invalidateQueries({ queryKey: SESSION })
+}
+
+/** Reads again what the page shows, after an act. What the browser knows of its session does not follow from an act. */
+export function refreshPage(): Promise<void> {
+  return queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] })
 }
 
 /** Forgets what the ended session has read. */
@@ -106,8 +115,4 @@ export function keyOf<I extends DescMessage>(
   request: MessageInitShape<I>,
 ): readonly string[] {
   return [`${parent.typeName}/${name}`, toJsonString(input, create(input, request))]
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof ConnectError && [Code.Unavailable, Code.DeadlineExceeded].includes(error.code)
 }

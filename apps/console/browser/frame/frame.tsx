@@ -2,6 +2,7 @@ import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import type { Principal } from '#gen/multihub/backoffice/v1/principal_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
+import { ActDialogs } from '../acts/open-dialog.tsx'
 import { endSession } from '../call/session.ts'
 import { forgetSession, useRpc, useSession } from '../call/use-rpc.ts'
 import { useKeys } from '../parts/keys.ts'
@@ -20,8 +21,8 @@ const WHO_AM_I_MS = 1_000
 /** The frame of every page, or the page to sign in. */
 export function Frame({ pages }: { readonly pages: readonly NavigationItem[] }): ReactNode {
   const { data: session, error } = useSession()
-  if (error !== null) return <ProblemNote error={error} />
-  if (session === undefined) return null
+  // A later failure must not replace the page, which may have a dialog whose act was not answered.
+  if (session === undefined) return error && <ProblemNote error={error} />
   return session.signed_in ? <SignedIn pages={pages} /> : <SignIn has_oidc={session.oidc} />
 }
 
@@ -34,7 +35,9 @@ function SignedIn({ pages }: { readonly pages: readonly NavigationItem[] }): Rea
         <div className="note waiting">The back office does not answer. What is shown may be old.</div>
       )}
       <MerchantZone merchant_id={data.principal.merchantId}>
-        <Layout pages={pages} principal={data.principal} />
+        <ActDialogs>
+          <Layout pages={pages} principal={data.principal} />
+        </ActDialogs>
       </MerchantZone>
     </PrincipalContext>
   )
