@@ -37,6 +37,7 @@ export const chargeback_acts: readonly Act<Chargeback>[] = [
       'At most 20 files of 10 MiB: .pdf, .png, .jpg, .jpeg, .webp, .txt, .log, .csv.',
     ],
     fields: () => [{ name: 'file', kind: 'file' }],
+    request: ({ chargebackId }) => ({ chargebackId }),
     run: addEvidence,
   }),
   moveTo('Under review', UNDER_REVIEW, [OPEN], () => 'The bank reviews it. No money moves.'),

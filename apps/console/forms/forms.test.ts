@@ -23,7 +23,7 @@ import { findField } from './fields.ts'
 import { account_acts } from './money.ts'
 import { createPrincipal, principal_acts } from './people.ts'
 import { createRoute, ROUTE_METHODS, route_acts } from './routes.ts'
-import { fieldsOf, reasonRule, requestOf, rulesOf } from './run-act.ts'
+import { amountSentences, fieldsOf, reasonRule, requestOf, rulesOf } from './run-act.ts'
 
 /** Every act that a module of this folder declares. */
 const acts: Act<never>[] = []
@@ -196,6 +196,9 @@ describe('what a person writes', () => {
   test.each([
     ['minimum_amount', '1.234', /is not an amount of INR/],
     ['minimum_amount', '1e3', /is not an amount of INR/],
+    ['minimum_amount', '12,50', /comma that does not separate three digits/],
+    ['minimum_amount', '1,2345', /comma that does not separate three digits/],
+    ['minimum_amount', '1234,567', /comma that does not separate three digits/],
     ['expires_in_seconds', 'soon', /is not a time/],
   ])('%s %s is named as a problem of its field, and never left out', (name, text, problem) => {
     expect(route({ [name]: text }).problems[name]).toMatch(problem)
@@ -210,6 +213,20 @@ describe('what a person writes', () => {
     const account = { merchantId: '1', environment: Environment.TEST, currency, available: 0n, held: 0n }
     const { request } = read(act(account_acts, 'Adjust'), account, { amount: text })
     expect(request).toMatchObject({ amount: { minor, currency }, reason: 'because' })
+  })
+
+  test('is shown as the amount that will be sent', () => {
+    const account = {
+      merchantId: '1',
+      environment: Environment.TEST,
+      currency: 'INR',
+      available: 0n,
+      held: 0n,
+    }
+    const sentences = (amount: string) =>
+      amountSentences(act(account_acts, 'Adjust'), account, { amount, reason: '' })
+    expect(sentences('-1250')).toEqual(['Amount in INR, negative to take: -1,250.00 INR'])
+    expect(sentences('12,50')).toEqual([])
   })
 })
 

@@ -1,7 +1,8 @@
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
-import type { Act, ChosenFile, Outcome, Preview, Running } from './act.ts'
+import { type Act, type ChosenFile, moneyWords, type Outcome, type Preview, type Running } from './act.ts'
 import { currencyOf, readFields, type ShownField, shownField, type Values } from './fields.ts'
 import { OPERATOR_RIGHTS } from './operator-rights.ts'
+import { readAmount } from './texts.ts'
 
 /** What the table of the operator's RPCs says of an act: which rights it needs, and whether it changes something. */
 export function rulesOf<T>({ method, rights }: Act<T>) {
@@ -55,11 +56,30 @@ export function requestOf<T>(
     request: {
       ...request,
       ...act.request?.(item, values),
-      ...(has(input, 'operation_id') && { operationId: operation_id }),
+      ...(isDoneOnce(act) && { operationId: operation_id }),
       ...(has(input, 'reason') && { reason }),
     },
     problems: is_unchanged && first ? { [first.name]: 'Nothing is changed yet.', ...problems } : problems,
   }
+}
+
+/** The amounts that a person has written, as the server gets them, such as `Amount: 1,250.00 INR`. Unreadable ones are left out. */
+export function amountSentences<T>(act: Act<T>, item: T, values: Values): readonly string[] {
+  const currency = values['currency'] ?? currencyOf(item)
+  return fieldsOf(act, item).flatMap(({ name, label, kind, initial }) => {
+    const text = values[name] ?? ''
+    if (kind !== 'amount' || text.trim() === '' || text === initial) return []
+    try {
+      return [`${label}: ${moneyWords({ minor: readAmount(text, currency), currency })}`]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** Whether a repetition of an act is done once: its request names the operation. */
+export function isDoneOnce<T>({ method }: Act<T>): boolean {
+  return has(method.input, 'operation_id')
 }
 
 /** The parts of the browser that acts need. */

@@ -113,13 +113,25 @@ function numberIn(text: string, field: DescField): unknown {
 }
 
 function amountOf(text: string, field: DescField, currency: string): bigint | Message {
-  const [, sign = '', digits = ''] = /^([-+]?)(.*)$/.exec(text.trim().replaceAll(',', '')) ?? []
+  const minor = readAmount(text, currency)
+  return field.message === undefined ? minor : create(MoneySchema, { minor, currency })
+}
+
+/** Commas separate groups of three digits. A decimal comma, such as in `12,50`, would make a hundredfold amount of it. */
+const GROUPED = /^\d{1,3}(,\d{3})+(\.\d+)?$/
+
+/** Reads an amount in major units as minor units. Throws an `Error` with a sentence for what it cannot be. */
+export function readAmount(text: string, currency: string): bigint {
+  const [, sign = '', digits = ''] = /^([-+]?)(.*)$/.exec(text.trim()) ?? []
   if (currency === '') throw new Error('it needs a currency')
-  const minor = digits === '' ? 0n : parseDecimal(digits, currency)?.minor
+  if (digits.includes(',') && !GROUPED.test(digits))
+    throw new Error(
+      `${text} has a comma that does not separate three digits: write a point before the decimals, such as 1,234.50`,
+    )
+  const minor = digits === '' ? 0n : parseDecimal(digits.replaceAll(',', ''), currency)?.minor
   if (minor === undefined)
     throw new Error(`${text} is not an amount of ${currency}: write it in major units, such as 123.45`)
-  const signed = sign === '-' ? -minor : minor
-  return field.message === undefined ? signed : create(MoneySchema, { minor: signed, currency })
+  return sign === '-' ? -minor : minor
 }
 
 function secondsOf(text: string): number {

@@ -1,9 +1,9 @@
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import type { Act } from '../../forms/act.ts'
 import { rulesOf } from '../../forms/run-act.ts'
 import { useKeys } from '../parts/keys.ts'
 import { useRights } from '../parts/principal.tsx'
-import { ActDialog } from './act-dialog.tsx'
+import { useOpenDialog } from './open-dialog.tsx'
 
 /** The acts that this principal may do with a resource in its present state; `e` begins the first of the main ones. */
 export function ActBar<T>({
@@ -17,13 +17,13 @@ export function ActBar<T>({
   readonly is_main?: boolean
 }): ReactNode {
   const { may, is_merchant } = useRights()
-  const [chosen, setChosen] = useState<Act<T>>()
+  const open = useOpenDialog()
   const offered = acts.filter((act) => {
     const { rights, for_merchants } = rulesOf(act)
     return rights.some(may) && (for_merchants || !is_merchant) && (act.isOffered?.(item) ?? true)
   })
   const [first] = offered
-  const begin = (act: Act<T>) => () => setChosen(act)
+  const begin = (act: Act<T>) => () => open(act, item)
   useKeys({
     ...(is_main && first && { e: begin(first) }),
     ...Object.fromEntries(offered.flatMap((act) => (act.keys ? [[act.keys, begin(act)]] : []))),
@@ -36,7 +36,6 @@ export function ActBar<T>({
           {act.name} {act.keys && <kbd>{act.keys}</kbd>}
         </button>
       ))}
-      {chosen && <ActDialog act={chosen} item={item} onClose={() => setChosen(undefined)} />}
     </div>
   )
 }

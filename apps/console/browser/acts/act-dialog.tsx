@@ -2,22 +2,24 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'rea
 import type { Act, Outcome, Preview } from '../../forms/act.ts'
 import type { ShownField, Values } from '../../forms/fields.ts'
 import {
+  amountSentences,
   type Decision,
   fieldsOf,
   hasDryRun,
+  isDoneOnce,
   previewAct,
   reasonRule,
   requestOf,
   runAct,
 } from '../../forms/run-act.ts'
-import { type Problem, problemOf } from '../call/problem.ts'
-import { queries } from '../call/use-rpc.ts'
+import { type Problem, problemOf, type Repetition } from '../../values/problem.ts'
+import { refreshPage } from '../call/use-rpc.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { FormFields, REASON } from './form-fields.tsx'
 import { Answer, Done, Sentences } from './outcome.tsx'
 import { decisionOf } from './read-form.ts'
-import { machineOf, useOperationId } from './run-in-browser.ts'
+import { machineOf, useOperationIds } from './run-in-browser.ts'
 
 type State =
   | {
@@ -44,24 +46,24 @@ export function ActDialog<T>({
   const [read_item] = useState(item)
   const [fields] = useState(() => fieldsOf(act, item))
   const [state, setState] = useState<State>({ step: 'asking' })
-  const operation = useOperationId()
+  const operation_ids = useOperationIds(act, read_item)
   const preview = state.step === 'counted' || state.step === 'sending' ? state.preview : undefined
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault()
     const given = decisionOf(event.currentTarget, fields)
     const { problems } = requestOf(act, read_item, { ...given, operation_id: '' })
     if (Object.keys(problems).length > 0) return setState({ step: 'asking', problems })
-    const decision = { ...given, operation_id: operation.idOf(given) }
+    const is_known = isDoneOnce(act) && operation_ids.isKnown(given)
+    const decision = { ...given, operation_id: operation_ids.idOf(given) }
     setState({ step: 'sending', sentence: 'Sending…', preview })
     try {
-      setState(
-        await send(act, read_item, decision, preview, (sentence) =>
-          setState({ step: 'sending', sentence, preview }),
-        ),
+      const next = await send(act, read_item, decision, preview, (sentence) =>
+        setState({ step: 'sending', sentence, preview }),
       )
-      operation.isDecided()
+      setState(is_known ? withRepetition(next) : next)
+      operation_ids.noteDone()
     } catch (error) {
-      operation.isRefused(error)
+      operation_ids.noteFailure(error)
       const named = fieldNamed(problemOf(error), fields)
       setState(
         preview === undefined || named
@@ -70,7 +72,7 @@ export function ActDialog<T>({
       )
     }
     // Also a refused or unclear call can have changed something.
-    await queries.invalidateQueries()
+    await refreshPage()
   }
   const has_secret = state.step === 'done' && state.outcome.secret !== undefined
   return (
@@ -107,6 +109,14 @@ async function send<T>(
   return reasonRule(act) === 'none' ? { step: 'asking', answer: outcome } : { step: 'done', outcome }
 }
 
+/** Says that two equal requests were one act, after the answer to the first one was lost. */
+function withRepetition(state: State): State {
+  if (state.step !== 'done') return state
+  const { sentences = [] } = state.outcome
+  const repeated = 'The same request was sent before without a clear answer. Both together are done once.'
+  return { step: 'done', outcome: { ...state.outcome, sentences: [...sentences, repeated] } }
+}
+
 /** The field of the form that a refusal names, with what is wrong with it. */
 function fieldNamed({ field, message, wanted }: Problem, fields: readonly ShownField[]): Values | undefined {
   const named = fields.find(({ name }) => field === name || field.startsWith(`${name}.`))
@@ -132,6 +142,7 @@ function ActForm<T>({
 }): ReactNode {
   const form = useRef<HTMLFormElement>(null)
   const [written, setWritten] = useState('')
+  const [amounts, setAmounts] = useState<readonly string[]>([])
   const { problems = {}, answer } = state.step === 'asking' ? state : {}
   const preview = 'preview' in state ? state.preview : undefined
   const error = 'error' in state ? state.error : undefined
@@ -144,10 +155,21 @@ function ActForm<T>({
   const is_idle = preview !== undefined && preview.confirm === undefined
   const reason_rule = reasonRule(act)
   const is_sending = state.step === 'sending'
+  // What failed without a preview was the count, which changes nothing.
+  const repetition: Repetition =
+    counts_first || reason_rule === 'none' ? 'read' : isDoneOnce(act) ? 'once' : 'again'
   return (
     <form ref={form} onSubmit={onSubmit}>
       <Sentences>{act.effects(item)}</Sentences>
-      <div className="fields" onChange={onChange}>
+      <fieldset
+        className="fields"
+        disabled={is_sending}
+        onChange={() => {
+          if (form.current !== null)
+            setAmounts(amountSentences(act, item, decisionOf(form.current, fields).values))
+          onChange()
+        }}
+      >
         <FormFields fields={fields} problems={problems} />
         {reason_rule !== 'none' && (
           <FormFields
@@ -155,7 +177,12 @@ function ActForm<T>({
             problems={{}}
           />
         )}
-      </div>
+      </fieldset>
+      {amounts.length > 0 && (
+        <div aria-live="polite">
+          <Sentences>{amounts}</Sentences>
+        </div>
+      )}
       {preview && (
         <div role="status" className="note waiting">
           <Sentences>{preview.sentences}</Sentences>
@@ -164,10 +191,15 @@ function ActForm<T>({
       {confirm !== undefined && (
         <label>
           Write <code>{confirm}</code> to confirm
-          <input value={written} autoComplete="off" onChange={({ target }) => setWritten(target.value)} />
+          <input
+            value={written}
+            disabled={is_sending}
+            autoComplete="off"
+            onChange={({ target }) => setWritten(target.value)}
+          />
         </label>
       )}
-      {error !== undefined && <ProblemNote error={error} />}
+      {error !== undefined && <ProblemNote error={error} repetition={repetition} />}
       {answer && <Answer outcome={answer} />}
       <div className="acts">
         <button

@@ -193,7 +193,10 @@ function ListControl({ field, attributes }: ControlProps): ReactNode {
   const add = (proposal: string): void => {
     if (area.current === null) return
     const lines = area.current.value.split('\n').filter((line) => line.trim() !== '')
-    if (!lines.includes(proposal)) area.current.value = [...lines, proposal].join('\n')
+    if (lines.includes(proposal)) return
+    // A change by `value` would not be noticed as one of the form, and a count would stay after it.
+    area.current.setRangeText([...lines, proposal].join('\n'), 0, area.current.value.length, 'end')
+    area.current.dispatchEvent(new Event('input', { bubbles: true }))
   }
   return (
     <>

@@ -41,12 +41,13 @@ export function Done({
       {sentences.length > 0 && <Sentences>{sentences}</Sentences>}
       {secret !== '' && <Secret>{secret}</Secret>}
       <div className="acts">
-        {address !== undefined && (
+        {/* Another page would forget a secret that is shown once. */}
+        {address !== undefined && secret === '' && (
           <button
             type="button"
             className="main"
             // biome-ignore lint/a11y/noAutofocus: the form that had the focus is gone
-            autoFocus={secret === ''}
+            autoFocus
             onClick={() => {
               onClose()
               void navigate({ to: address.path, search: (address.search ?? {}) as never })
@@ -57,7 +58,7 @@ export function Done({
         )}
         <button
           type="button"
-          className={address === undefined ? 'main' : ''}
+          className={address === undefined || secret !== '' ? 'main' : ''}
           // biome-ignore lint/a11y/noAutofocus: the form that had the focus is gone
           autoFocus={secret === '' && address === undefined}
           onClick={onClose}

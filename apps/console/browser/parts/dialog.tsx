@@ -15,6 +15,18 @@ export function Dialog({
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
   const title_id = useId()
+  const leave = useRef({ is_kept, onClose })
+  leave.current = { is_kept, onClose }
+  useEffect(() => {
+    // A browser closes a dialog at the second Escape, whatever its event `cancel` says; and the focus can be outside of the dialog.
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.key !== 'Escape' || event.isComposing) return
+      event.preventDefault()
+      if (!leave.current.is_kept) leave.current.onClose()
+    }
+    document.addEventListener('keydown', onKeyDown, { capture: true })
+    return () => document.removeEventListener('keydown', onKeyDown, { capture: true })
+  }, [])
   useEffect(() => {
     const opened = dialog.current
     opened?.showModal()
@@ -24,6 +36,7 @@ export function Dialog({
   return (
     <dialog
       ref={dialog}
+      closedby="none"
       aria-labelledby={title_id}
       onCancel={(event) => {
         // A field for a file has an event of this name too.
@@ -31,8 +44,12 @@ export function Dialog({
         event.preventDefault()
         if (!is_kept) onClose()
       }}
-      // A browser closes a dialog at the second Escape, whatever the page says.
-      onClose={onClose}
+      // Whatever else closes it must not forget what is shown once.
+      onClose={({ target, currentTarget }) => {
+        if (target !== currentTarget) return
+        if (is_kept) currentTarget.showModal()
+        else onClose()
+      }}
     >
       <h2 id={title_id}>{title}</h2>
       {children}
