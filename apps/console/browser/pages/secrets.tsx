@@ -70,6 +70,9 @@ export function SecretsPage(): ReactNode {
       {error === null && !is_read && <p className="quiet">Reading…</p>}
       {is_read && secrets.length === 0 && <p>There is no secret yet.</p>}
       {secrets.length > 0 && <SecretList secrets={secrets} />}
+      {[credentials.data, endpoints.data].some((data) => data !== undefined && data.nextPageToken !== '') && (
+        <p>There are more: only the {ITEMS_MAX} oldest of each kind are shown.</p>
+      )}
     </>
   )
 }

@@ -12,12 +12,12 @@ import { ProblemNote } from '../parts/problem-note.tsx'
 import { Lines, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Age, Facts, State, Time } from '../parts/values.tsx'
+import { Comments } from './comments.tsx'
 
 /** A ticket as a conversation. */
 export function TicketPage(): ReactNode {
   const { ticket_id: ticketId = '' }: { readonly ticket_id?: string } = useParams({ strict: false })
   const { data, error } = useRpc(TicketService.method.getTicket, { ticketId })
-  const comments = useRpc(TicketService.method.listTicketComments, { ticketId, pageSize: 100 })
   const ticket = data?.ticket
   useTitle('Ticket')
   if (ticket === undefined)
@@ -46,12 +46,15 @@ export function TicketPage(): ReactNode {
               <Lines>{description}</Lines>
               <Files files={attachments} ticket={ticket} />
             </li>
-            {comments.data?.comments.map((comment) => (
-              <Comment key={comment.commentId} comment={comment} ticket={ticket} />
-            ))}
+            <Comments
+              key={ticketId}
+              method={TicketService.method.listTicketComments}
+              request={{ ticketId }}
+              show={(comment: TicketComment) => (
+                <Comment key={comment.commentId} comment={comment} ticket={ticket} />
+              )}
+            />
           </ol>
-          {comments.error !== null && <ProblemNote error={comments.error} />}
-          {comments.data?.nextPageToken && <p className="quiet">There are more than 100 comments.</p>}
         </section>
         <aside>
           <h2>Details</h2>
