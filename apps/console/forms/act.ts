@@ -37,8 +37,8 @@ export interface Running<T, I extends DescMessage = DescMessage> {
   readonly operation_id: string
   readonly file: ChosenFile | undefined
   readonly call: Call
-  /** Sends the bytes of a file to a path of the back office. */
-  readonly upload: (path: string, file: ChosenFile) => Promise<void>
+  /** Sends the bytes of a file as a type to a path of the back office. */
+  readonly upload: (path: string, file: ChosenFile, mime_type: string) => Promise<void>
   /** Says how far it is. */
   readonly progress: (sentence: string) => void
   /** Resolves when it is time to ask again how far something is. */

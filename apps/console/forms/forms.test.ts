@@ -17,7 +17,7 @@ import {
 import { ATTACHMENT_TYPES } from '#lib/contract/attachments.ts'
 import { ALL_METHODS } from '#lib/contract/payment-methods.ts'
 import type { Act } from './act.ts'
-import { chargeback_acts } from './chargebacks.ts'
+import { EVIDENCE_TYPES, evidenceType } from './chargebacks.ts'
 import { credential_acts } from './credentials.ts'
 import { findField } from './fields.ts'
 import { account_acts } from './money.ts'
@@ -232,6 +232,15 @@ describe('what a person writes', () => {
 
 test('the lists that are written out again are those of the contract', () => {
   expect(ROUTE_METHODS).toEqual(ALL_METHODS)
-  const [, limits] = act(chargeback_acts, 'Add evidence').effects({} as never)
-  expect(limits).toContain(Object.values(ATTACHMENT_TYPES).flat().join(', '))
+  expect(EVIDENCE_TYPES).toEqual(ATTACHMENT_TYPES)
+})
+
+test('the type of evidence follows from the ending of its name', () => {
+  expect(['a.PDF', 'b.jpeg', 'c.log', 'd.csv'].map((name) => evidenceType({ name }))).toEqual([
+    'application/pdf',
+    'image/jpeg',
+    'text/plain',
+    'text/csv',
+  ])
+  expect(() => evidenceType({ name: 'e.exe' })).toThrow('the name must end with .pdf')
 })

@@ -13,8 +13,8 @@ export function machineOf(reason: string, progress: (sentence: string) => void):
   const options = reason === '' ? {} : { reason }
   return {
     call: (method, request) => callRpc(method, request, options),
-    upload: (path, file) =>
-      uploadFile(path, file as File, reason, (share) =>
+    upload: (path, file, mime_type) =>
+      uploadFile(path, file as File, { mime_type, reason }, (share) =>
         progress(`${Math.floor(share * 100)} % of the file is sent…`),
       ),
     progress,
