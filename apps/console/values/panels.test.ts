@@ -6,7 +6,7 @@ import { CredentialSchema, CredentialStatus } from '#gen/multihub/merchants/v1/c
 import { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { MerchantSchema, MerchantStatus } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { Direction, RouteSchema } from '#gen/multihub/merchants/v1/route_pb.ts'
-import { attemptsOf, callbacksOf, entriesOf, percentileOf } from './payment-rows.ts'
+import { attemptsOf, callbacksOf, entriesOf, percentileOf, withRevealed } from './payment-rows.ts'
 import { checksOf, isOldSecret, type MerchantSetup } from './readiness.ts'
 
 const time = timestampFromMs(1_000)
@@ -30,6 +30,27 @@ test('an entry of the ledger has what was there before it: a credit adds, a debi
       available: { before: 400n, after: -100n },
       held: { before: 0n, after: 500n },
     },
+  ])
+})
+
+test('what was revealed is in the rows of then, and later rows are as they are now', () => {
+  const row = (kind: string, at_ms: number, name: string) => ({
+    kind,
+    time: timestampFromMs(at_ms),
+    data: { name },
+  })
+  const revealed = [row('status', 1, 'Asha'), row('status', 1, 'Ravi'), row('event', 1, 'open')]
+  const live = [
+    row('status', 1, 'A***'),
+    row('status', 1, 'R***'),
+    row('status', 2, 'N***'),
+    row('event', 3, 'e'),
+  ]
+  expect(withRevealed(live, revealed).map(({ data: { name } }) => name)).toEqual([
+    'Asha',
+    'Ravi',
+    'N***',
+    'e',
   ])
 })
 

@@ -26,6 +26,25 @@ export interface Callback {
   readonly tries: readonly Try[]
 }
 
+/**
+ * The rows of a timeline as they are now, with what was revealed of those that were there then: of the same kind at the same time.
+ * Where several are, their order tells them apart.
+ */
+export function withRevealed<R extends Row>(rows: readonly R[], revealed: readonly R[]): readonly R[] {
+  const known = Map.groupBy(revealed, placeOf)
+  const seen = new Map<string, number>()
+  return rows.map((row) => {
+    const place = placeOf(row)
+    const before = seen.get(place) ?? 0
+    seen.set(place, before + 1)
+    return known.get(place)?.[before] ?? row
+  })
+}
+
+function placeOf({ kind, time }: Row): string {
+  return `${kind} ${time?.seconds}.${time?.nanos}`
+}
+
 /** The callbacks in a timeline, in the order of their first tries. */
 export function callbacksOf(rows: readonly Row[]): readonly Callback[] {
   const callbacks = new Map<string, Callback>()

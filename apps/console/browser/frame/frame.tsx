@@ -7,12 +7,12 @@ import { endSession } from '../call/session.ts'
 import { forgetSession, useRpc, useSession } from '../call/use-rpc.ts'
 import { useKeys } from '../parts/keys.ts'
 import { MerchantZone } from '../parts/merchant-zone.tsx'
-import { prefer, usePreference } from '../parts/preferences.ts'
 import { PrincipalContext, useRights } from '../parts/principal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { PageLink, Text } from '../parts/text.tsx'
 import { KeyMap } from './key-map.tsx'
 import type { NavigationItem } from './navigation.ts'
+import { PreferenceChoice } from './preference-choice.tsx'
 import { SignIn } from './sign-in.tsx'
 
 /** A revoked session is out within 2 s: the server may answer from a cache for 1 s, so the question comes every second. */
@@ -35,7 +35,8 @@ function SignedIn({ pages }: { readonly pages: readonly NavigationItem[] }): Rea
         <div className="note waiting">The back office does not answer. What is shown may be old.</div>
       )}
       <MerchantZone merchant_id={data.principal.merchantId}>
-        <ActDialogs>
+        {/* Nothing that one person has revealed is left for the next one. */}
+        <ActDialogs key={data.principal.principalId}>
           <Layout pages={pages} principal={data.principal} />
         </ActDialogs>
       </MerchantZone>
@@ -70,12 +71,12 @@ function Layout({
         Skip to the content
       </button>
       <header className="bar">
-        <PageLink to={{ path: '/overview' }} className="brand">
+        <PageLink to={{ path: '/' }} className="brand">
           Multihub
         </PageLink>
         <SearchBox field={search} />
-        <Preferences />
-        <button type="button" onClick={() => setShowsKeys(true)} title="Keys">
+        <PreferenceChoice className="wide" />
+        <button type="button" onClick={() => setShowsKeys(true)} title="Keys, time zone and colours">
           ?
         </button>
         <Account principal={principal} />
@@ -121,35 +122,6 @@ function SearchBox({ field }: { readonly field: React.RefObject<HTMLInputElement
         spellCheck={false}
       />
     </form>
-  )
-}
-
-function Preferences(): ReactNode {
-  const theme = usePreference('theme')
-  const zone = usePreference('zone')
-  return (
-    <>
-      <select
-        aria-label="Time zone"
-        value={zone}
-        onChange={({ target }) => prefer('zone', target.value as typeof zone)}
-        className="wide"
-      >
-        <option value="local">local time</option>
-        <option value="UTC">UTC</option>
-        <option value="merchant">merchant's time</option>
-      </select>
-      <select
-        aria-label="Colours"
-        value={theme}
-        onChange={({ target }) => prefer('theme', target.value as typeof theme)}
-        className="wide"
-      >
-        <option value="system">system colours</option>
-        <option value="light">light</option>
-        <option value="dark">dark</option>
-      </select>
-    </>
   )
 }
 

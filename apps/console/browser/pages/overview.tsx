@@ -41,10 +41,10 @@ export function OverviewPage(): ReactNode {
         <Waiting title="Waits for a machine" items={FOR_MACHINES} overview={data} />
         <section aria-label="Ledger">
           <h2>Ledger</h2>
-          {ledger !== undefined && <Ledger ledger={ledger} />}
+          {ledger === undefined ? <p>Not known: balances did not answer.</p> : <Ledger ledger={ledger} />}
         </section>
       </div>
-      {data.paymentsLastDay.length === 0 ? <FirstSteps /> : <PaymentRates overview={data} />}
+      <Payments overview={data} />
       <p className="quiet">
         As of <Time>{computedTime}</Time>, read again every 2 s while this page is visible.
       </p>
@@ -106,6 +106,12 @@ function Ledger({ ledger: { consistent, verifiedTime } }: { readonly ledger: Led
       <State word={consistent ? 'consistent' : 'inconsistent'} />, verified up to <Time>{verifiedTime}</Time>
     </p>
   )
+}
+
+function Payments({ overview }: { readonly overview: GetOverviewResponse }): ReactNode {
+  if (overview.unavailable.includes('payments'))
+    return <p>It is not known how payments go: payments did not answer.</p>
+  return overview.paymentsLastDay.length === 0 ? <FirstSteps /> : <PaymentRates overview={overview} />
 }
 
 /** What an empty system needs: not an empty table. */

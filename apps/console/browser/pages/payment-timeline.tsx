@@ -143,11 +143,22 @@ function Data({ data }: { readonly data: JsonObject }): ReactNode {
 }
 
 /** Who or what a payment waits for, and until when. */
-export function NextSteps({ steps }: { readonly steps: readonly TimelineStep[] }): ReactNode {
+export function NextSteps({
+  steps,
+  unavailable,
+}: {
+  readonly steps: readonly TimelineStep[]
+  /** The roles that did not answer, whose steps are not known. */
+  readonly unavailable: readonly string[]
+}): ReactNode {
   return (
     <section className="next" aria-label="What comes next">
       <h2>What comes next</h2>
-      {steps.length === 0 && <p>Nothing: it is final.</p>}
+      {unavailable.length > 0 ? (
+        <p>Not all of it is known: {unavailable.join(', ')} did not answer.</p>
+      ) : (
+        steps.length === 0 && <p>Nothing: it is final.</p>
+      )}
       <ul>
         {steps.map(({ title, time, waitsFor, refs }) => (
           <li key={`${title} ${waitsFor} ${refs[0]?.id}`}>

@@ -6,6 +6,7 @@ import { type Payment, PaymentSchema } from '#gen/multihub/payments/v1/payment_p
 import { valueText } from '#lib/contract/shown-values.ts'
 import { payment_acts } from '../../forms/money.ts'
 import { revealPayment } from '../../forms/reveal.ts'
+import { withRevealed } from '../../values/payment-rows.ts'
 import { ActBar } from '../acts/act-bar.tsx'
 import { useRpc } from '../call/use-rpc.ts'
 import { MerchantZone } from '../parts/merchant-zone.tsx'
@@ -20,11 +21,18 @@ import { NextSteps, Timeline } from './payment-timeline.tsx'
 /** What happened to a payment, how it stands, and what comes next. */
 export function PaymentPage(): ReactNode {
   const { payment_id = '' }: { readonly payment_id?: string } = useParams({ strict: false })
+  // What was revealed of one payment is not left for the next one.
+  return <OnePayment key={payment_id} payment_id={payment_id} />
+}
+
+function OnePayment({ payment_id }: { readonly payment_id: string }): ReactNode {
   const { data, error } = useRpc(TimelineService.method.getTimeline, { paymentId: payment_id })
   // What was revealed stays on this page only, and is not read again: each reading is audited.
   const [revealed, setRevealed] = useState<GetTimelineResponse>()
-  const shown = revealed?.payment?.paymentId === data?.payment?.paymentId ? revealed : undefined
-  const payment = shown?.payment ?? data?.payment
+  const live = data?.payment
+  // What was erased meanwhile is not shown any longer.
+  const shown = live?.eraseTime === undefined ? revealed : undefined
+  const payment = live && shown?.payment ? withPerson(live, shown.payment) : live
   useTitle(payment === undefined ? 'Payment' : `${payment.cId} payment`)
   if (data === undefined || payment === undefined)
     return error === null ? <p className="quiet">Reading…</p> : <ProblemNote error={error} />
@@ -32,7 +40,7 @@ export function PaymentPage(): ReactNode {
   return (
     <MerchantZone merchant_id={payment.merchantId}>
       {error !== null && <ProblemNote error={error} />}
-      <Head payment={payment} live={data.payment} reveal={setRevealed} is_revealed={shown !== undefined} />
+      <Head payment={payment} reveal={setRevealed} is_revealed={shown !== undefined} />
       {unavailable.length > 0 && (
         <p className="note waiting">{unavailable.join(', ')} did not answer: these rows are missing.</p>
       )}
@@ -41,11 +49,11 @@ export function PaymentPage(): ReactNode {
           There are more rows of: {incompleteKinds.join(', ').replaceAll('_', ' ')}.
         </p>
       )}
-      <NextSteps steps={pending} />
+      <NextSteps steps={pending} unavailable={unavailable} />
       <div className="payment">
-        <Timeline rows={shown?.rows ?? data.rows} />
+        <Timeline rows={shown === undefined ? data.rows : withRevealed(data.rows, shown.rows)} />
         <aside>
-          <Money payment={data.payment ?? payment} rows={data.rows} />
+          <Money payment={payment} rows={data.rows} />
           <Attempts rows={data.rows} />
           <Entries rows={data.rows} />
           <Callbacks rows={data.rows} />
@@ -57,6 +65,16 @@ export function PaymentPage(): ReactNode {
       </div>
     </MerchantZone>
   )
+}
+
+/** The payment as it was last read, with the persons as they were revealed. */
+function withPerson(live: Payment, { details, receiver, redirect }: Payment): Payment {
+  return {
+    ...live,
+    ...(details && { details }),
+    ...(receiver && { receiver }),
+    ...(redirect && { redirect }),
+  }
 }
 
 /** The fields that the head of the page, the timeline or the part about money shows. */
@@ -74,13 +92,10 @@ const SHOWN_ELSEWHERE = [
 
 function Head({
   payment,
-  live,
   reveal,
   is_revealed,
 }: {
   readonly payment: Payment
-  /** The payment as it was last read, whose status is the newest. */
-  readonly live: Payment | undefined
   readonly reveal: (answer: GetTimelineResponse) => void
   readonly is_revealed: boolean
 }): ReactNode {
@@ -90,9 +105,9 @@ function Head({
     <header className="head">
       <h1>
         {direction === Direction.OUT ? 'Payout' : 'Deposit'} <Amount>{amount}</Amount>{' '}
-        <State word={statusWord(live ?? payment)} />
+        <State word={statusWord(payment)} />
       </h1>
-      <ActBar acts={acts} item={live ?? payment} />
+      <ActBar acts={acts} item={payment} />
       <p>
         <Text>{cId}</Text> · merchant <Id kind="merchant">{merchantId}</Id> · payment <Id>{paymentId}</Id> ·
         created <Time>{createTime}</Time> (<Age>{createTime}</Age>)
