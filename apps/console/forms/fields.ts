@@ -1,4 +1,5 @@
 import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf'
+import { currencyOf } from '../values/amount-fields.ts'
 import { wordsOfEnum } from '../values/filter-tokens.ts'
 import { labelOf } from '../values/labels.ts'
 import type { Call } from './call.ts'
@@ -124,12 +125,6 @@ function kindOf(field: DescField): FieldKind {
   if (field.message?.typeName === 'multihub.common.v1.Money') return 'amount'
   if (field.scalar === ScalarType.STRING) return 'text'
   return field.name.endsWith('_seconds') ? 'duration' : 'number'
-}
-
-/** The currency in which amounts of a resource are; empty for one without a currency. */
-export function currencyOf(item: unknown): string {
-  const { currency, amount } = (item ?? {}) as { currency?: unknown; amount?: { currency?: unknown } }
-  return String([currency, amount?.currency].find((one) => typeof one === 'string') ?? '')
 }
 
 function valueAt(message: Message, path: string): unknown {

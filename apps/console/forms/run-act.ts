@@ -1,6 +1,7 @@
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
+import { currencyOf } from '../values/amount-fields.ts'
 import { type Act, type ChosenFile, moneyWords, type Outcome, type Preview, type Running } from './act.ts'
-import { currencyOf, readFields, type ShownField, shownField, type Values } from './fields.ts'
+import { readFields, type ShownField, shownField, type Values } from './fields.ts'
 import { OPERATOR_RIGHTS } from './operator-rights.ts'
 import { readAmount } from './texts.ts'
 

@@ -1,13 +1,13 @@
-import type { DescField, Message } from '@bufbuild/protobuf'
+import type { DescField } from '@bufbuild/protobuf'
 import { exponentOf } from '#lib/contract/decimal-amount.ts'
 
 /** The integers that are amounts in minor units of the currency of their message, or of the message around it. */
 const IS_MINOR =
   /^(available|held)(_after)?$|^(minimum|maximum|daily|monthly|since_settlement|minimum_amount|above_minor)$/
 
-/** The currency that a message names, itself or in its amount; empty for other messages. */
-export function currencyOf(message: Message): string {
-  const { currency, amount } = message as { currency?: unknown; amount?: { currency?: unknown } }
+/** The currency that a message or an item names, itself or in its amount; empty for others. */
+export function currencyOf(item: unknown): string {
+  const { currency, amount } = (item ?? {}) as { currency?: unknown; amount?: { currency?: unknown } }
   return String([currency, amount?.currency].find((one) => typeof one === 'string') ?? '')
 }
 

@@ -1,6 +1,6 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { spanOf } from './times.ts'
+import { spanOf, type Zone } from './times.ts'
 
 /** The filters of a list: each token's name with the field of the request that it sets; `created` sets two. */
 export type Filters = Readonly<Record<string, string>>
@@ -17,7 +17,7 @@ export function readFilters(
   text: string,
   filters: Filters,
   input: DescMessage,
-  now_ms: number,
+  { now_ms, zone }: { readonly now_ms: number; readonly zone: Zone },
 ): FilterReading {
   const request: Record<string, unknown> = {}
   const problems: string[] = []
@@ -30,7 +30,7 @@ export function readFilters(
     if (field === undefined) problems.push(`${token} is not a filter: write ${namesOf(filters)}`)
     else if (seen.has(name)) problems.push(`${name} occurs twice`)
     else {
-      const problem = setField(request, { name, field, input }, words, now_ms)
+      const problem = setField(request, { name, field, input }, words, { now_ms, zone })
       if (problem !== undefined) problems.push(problem)
     }
     seen.add(name)
@@ -48,11 +48,11 @@ function setField(
   request: Record<string, unknown>,
   { name, field, input }: Target,
   words: string,
-  now_ms: number,
+  { now_ms, zone }: { readonly now_ms: number; readonly zone: Zone },
 ): string | undefined {
   const { localName } = field
   if (field.message?.typeName === 'google.protobuf.Timestamp') {
-    const span = spanOf(words, now_ms)
+    const span = spanOf(words, now_ms, zone)
     if (span === undefined)
       return `${name} is today, yesterday, a day such as 2026-11-28, or a time such as 2h or 7d`
     request[localName] = timestampFromMs(span.from_ms)
@@ -88,6 +88,14 @@ const BOOL = 8
 const isNumber = (field: DescField): boolean => field.scalar === INT64
 const isFlag = (field: DescField): boolean => field.scalar === BOOL
 const isText = (field: DescField): boolean => field.fieldKind === 'scalar' && field.longAsString
+
+/** Whether a list has a filter that selects days, which begin at 00:00 in some zone. */
+export function hasDays(filters: Filters, input: DescMessage): boolean {
+  return Object.values(filters).some(
+    (name) =>
+      input.fields.find((field) => field.name === name)?.message?.typeName === 'google.protobuf.Timestamp',
+  )
+}
 
 function namesOf(filters: Filters): string {
   return Object.keys(filters)

@@ -1,4 +1,4 @@
-import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt'
+import { type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 
 /** The time zone in which a person reads times: `local`, `UTC` or a name of the IANA list. */
 export type Zone = string
@@ -51,27 +51,40 @@ export function wordsOf(time: Timestamp, zone: Zone): TimeWords {
 
 /**
  * The start and the end of the day that the words `today`, `yesterday`, `7d` or `2026-11-28` name, in milliseconds; `undefined` for
- * others.
+ * others. Days begin at 00:00 in the zone.
  */
-export function spanOf(words: string, now_ms: number): { from_ms: number; to_ms?: number } | undefined {
-  const start = new Date(now_ms)
-  start.setHours(0, 0, 0, 0)
+export function spanOf(
+  words: string,
+  now_ms: number,
+  zone: Zone,
+): { from_ms: number; to_ms?: number } | undefined {
   const [, amount = '', unit] = /^(\d{1,4})([hd])$/.exec(words) ?? []
   if (unit !== undefined) return { from_ms: now_ms - Number(amount) * (unit === 'h' ? HOUR_MS : DAY_MS) }
-  if (words === 'today') return { from_ms: start.getTime() }
-  if (words === 'yesterday') return { from_ms: dayAfter(start, -1), to_ms: start.getTime() }
+  const today = wallTime(now_ms, zone)
+  if (words === 'today') return { from_ms: startOf(today, 0, zone) }
+  if (words === 'yesterday') return { from_ms: startOf(today, -1, zone), to_ms: startOf(today, 0, zone) }
   const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(words) ?? []
   if (day === undefined) return undefined
-  const named = new Date(Number(year), Number(month) - 1, Number(day))
+  const named = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
   // February 30 is no day: the calendar makes another one of it.
-  if (named.getMonth() !== Number(month) - 1) return undefined
-  return { from_ms: named.getTime(), to_ms: dayAfter(named, 1) }
+  if (named.getUTCMonth() !== Number(month) - 1) return undefined
+  return { from_ms: startOf(named, 0, zone), to_ms: startOf(named, 1, zone) }
 }
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** The start of another day. Days have 23 to 25 hours. */
-function dayAfter(day: Date, days: number): number {
-  return new Date(day.getFullYear(), day.getMonth(), day.getDate() + days).getTime()
+/** What clocks in a zone show at an instant, as the UTC fields of a date. */
+function wallTime(at_ms: number, zone: Zone): Date {
+  const { day, time } = wordsOf(timestampFromMs(at_ms), zone)
+  return new Date(`${day}T${time}Z`)
+}
+
+/** The instant at which the day of a wall time, or a day some days later, begins in a zone. Days have 23 to 25 hours. */
+function startOf(wall: Date, days: number, zone: Zone): number {
+  const wanted_ms = Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate() + days)
+  const offsetAt = (at_ms: number): number => wallTime(at_ms, zone).getTime() - at_ms
+  // The offset can change between the guess and the instant.
+  const near_ms = wanted_ms - offsetAt(wanted_ms)
+  return wanted_ms - offsetAt(near_ms)
 }

@@ -13,7 +13,8 @@ import { spanOf, wordsOf } from './times.ts'
 
 const FILTERS = { status: 'statuses', merchant: 'merchant_id', route: 'service_id', created: 'created_from' }
 const NOW_MS = new Date(2026, 10, 28, 12).getTime()
-const read = (text: string) => readFilters(text, FILTERS, ListPaymentsRequestSchema, NOW_MS)
+const read = (text: string) =>
+  readFilters(text, FILTERS, ListPaymentsRequestSchema, { now_ms: NOW_MS, zone: 'local' })
 
 describe('filters', () => {
   test('become fields of the request', () => {
@@ -59,8 +60,22 @@ describe('times', () => {
   })
 
   test('of filters are counted from now', () => {
-    expect(spanOf('2h', NOW_MS)).toEqual({ from_ms: NOW_MS - 7_200_000 })
-    expect(spanOf('today', NOW_MS)).toEqual({ from_ms: new Date(2026, 10, 28).getTime() })
+    expect(spanOf('2h', NOW_MS, 'local')).toEqual({ from_ms: NOW_MS - 7_200_000 })
+    expect(spanOf('today', NOW_MS, 'local')).toEqual({ from_ms: new Date(2026, 10, 28).getTime() })
+  })
+
+  test.each([
+    ['today', 'UTC', '2026-11-28T00:00Z', undefined],
+    ['today', 'Asia/Kolkata', '2026-11-28T18:30Z', undefined],
+    ['yesterday', 'Asia/Kolkata', '2026-11-27T18:30Z', '2026-11-28T18:30Z'],
+    ['2026-10-25', 'Europe/Berlin', '2026-10-24T22:00Z', '2026-10-25T23:00Z'],
+    ['2026-03-29', 'Europe/Berlin', '2026-03-28T23:00Z', '2026-03-29T22:00Z'],
+    ['2026-11-01', 'America/New_York', '2026-11-01T04:00Z', '2026-11-02T05:00Z'],
+  ])('%s begins at 00:00 in %s', (words, zone, from, to) => {
+    expect(spanOf(words, Date.UTC(2026, 10, 28, 20), zone)).toEqual({
+      from_ms: Date.parse(from),
+      ...(to !== undefined && { to_ms: Date.parse(to) }),
+    })
   })
 })
 

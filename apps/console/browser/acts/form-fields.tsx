@@ -143,7 +143,14 @@ function Control({ field, attributes }: ControlProps): ReactNode {
     case 'pairs':
       return <textarea {...attributes} rows={3} defaultValue={initial} spellCheck={false} />
     case 'time':
-      return <input {...attributes} type="datetime-local" defaultValue={initial} />
+      return (
+        <>
+          <input {...attributes} type="datetime-local" defaultValue={initial} />
+          <small className="quiet">
+            In the zone of this browser, {new Intl.DateTimeFormat().resolvedOptions().timeZone}.
+          </small>
+        </>
+      )
     case 'file':
       return <input {...attributes} type="file" />
     default:
@@ -165,7 +172,8 @@ function useProposals({ name, choices, propose }: ShownField, id: string): reado
 function TextControl({ field, attributes }: ControlProps): ReactNode {
   const { id } = attributes
   const proposals = useProposals(field, id)
-  const is_number = field.kind === 'number' || field.kind === 'amount'
+  // The keyboard of a phone for decimals has no minus, which an amount can have.
+  const is_number = field.kind === 'number'
   return (
     <>
       <input

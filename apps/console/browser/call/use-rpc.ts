@@ -68,6 +68,8 @@ export function forgetSession(): void {
 interface ReadOptions {
   readonly every_ms?: number
   readonly enabled?: boolean
+  /** Whether it is called once, and again neither after some time nor when the page has the focus again. */
+  readonly is_once?: boolean
   /** Whether the answer to the previous request is shown until this one is answered. */
   readonly keeps_previous?: boolean
 }
@@ -76,14 +78,16 @@ interface ReadOptions {
 export function useRpc<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,
   request: MessageInitShape<I>,
-  { every_ms = POLL_MS, enabled = true, keeps_previous = false }: ReadOptions = {},
+  { every_ms = POLL_MS, enabled = true, is_once = false, keeps_previous = false }: ReadOptions = {},
 ): UseQueryResult<MessageShape<O>> {
   return useQuery<MessageShape<O>>({
     queryKey: keyOf(method, request),
     queryFn: ({ signal }) => callRpc(method, request, { signal }),
     // What failed is not asked again and again: a person who has read the refusal does that.
-    refetchInterval: ({ state }) => (state.error === null || isAway(state.error) ? every_ms : false),
+    refetchInterval: ({ state }) =>
+      !is_once && (state.error === null || isAway(state.error)) ? every_ms : false,
     enabled,
+    ...(is_once && { staleTime: 'static' as const, refetchOnWindowFocus: false, refetchOnReconnect: false }),
     ...(keeps_previous && { placeholderData: keepPreviousData }),
   })
 }

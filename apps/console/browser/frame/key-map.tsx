@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
 import type { NavigationItem } from './navigation.ts'
+import { PreferenceChoice } from './preference-choice.tsx'
 
 const KEYS = [
   ['/', 'search'],
@@ -12,7 +13,7 @@ const KEYS = [
   ['?', 'this map'],
 ] as const
 
-/** The map of keys. */
+/** The map of keys, and the preferences for which a narrow page has no room elsewhere. */
 export function KeyMap({
   pages,
   onClose,
@@ -33,6 +34,9 @@ export function KeyMap({
           </div>
         ))}
       </dl>
+      <p className="tools">
+        <PreferenceChoice />
+      </p>
       <button type="button" onClick={onClose}>
         Close
       </button>

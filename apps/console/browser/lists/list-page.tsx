@@ -6,13 +6,15 @@ import { OverviewService } from '#gen/multihub/backoffice/v1/overview_service_pb
 import type { OpenItems } from '#gen/multihub/common/v1/open_items_pb.ts'
 import { type Address, shortId } from '../../values/addresses.ts'
 import { isNumberField } from '../../values/amount-fields.ts'
-import { type FilterReading, readFilters } from '../../values/filter-tokens.ts'
+import { type FilterReading, hasDays, readFilters } from '../../values/filter-tokens.ts'
 import { labelOf } from '../../values/labels.ts'
 import { countedBy, countText } from '../../values/open-items.ts'
+import type { Zone } from '../../values/times.ts'
 import { callRpc } from '../call/call-rpc.ts'
 import { nowMs } from '../call/machine.ts'
-import { keyOf, queries, useRpc } from '../call/use-rpc.ts'
+import { queries, useRpc } from '../call/use-rpc.ts'
 import { MerchantZone } from '../parts/merchant-zone.tsx'
+import { useZone } from '../parts/preferences.ts'
 import { useRights } from '../parts/principal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { type Row, RowList } from '../parts/row-list.tsx'
@@ -23,10 +25,10 @@ import { ColumnChoice, useColumns } from './column-choice.tsx'
 import { CsvButton } from './csv-button.tsx'
 import { Detail } from './detail.tsx'
 import { FilterField } from './filter-field.tsx'
+import { firstPageOf, listKeyOf, PAGE_SIZE } from './list-key.ts'
 import { answerOf, type ListSpec } from './list-spec.ts'
 import { SavedFilterLinks, SaveFilters } from './saved-filters.tsx'
 
-const PAGE_SIZE = 50
 /** How often the list looks for new rows, which wait until the person wants them. */
 const NEWS_MS = 4_000
 
@@ -42,8 +44,9 @@ export function ListPage<T extends Message>({
   const { q = '', open }: { readonly q?: string; readonly open?: string } = useSearch({ strict: false })
   const navigate = useNavigate()
   // A time such as `2h` is counted from when the filters were written, so that the pages of a list fit together.
-  const [reading, setReading] = useState(() => readingOf(spec, q))
-  if (reading.q !== q) setReading(readingOf(spec, q))
+  const zone = useZone()
+  const [reading, setReading] = useState(() => readingOf(spec, q, zone))
+  if (reading.q !== q || reading.zone !== zone) setReading(readingOf(spec, q, zone))
   useTitle(spec.title)
   const { is_merchant } = useRights()
   const missing = (spec.needs ?? []).filter(
@@ -56,6 +59,13 @@ export function ListPage<T extends Message>({
       <p className="quiet">{spec.question}</p>
       {children}
       <FilterField key={q} text={q} filters={spec.filters} input={spec.list.input} onApply={apply} />
+      {hasDays(spec.filters, spec.list.input) && (
+        <p className="quiet">
+          <small>
+            Days of filters begin at 00:00 in {zone === 'local' ? 'the zone of this browser' : zone}.
+          </small>
+        </p>
+      )}
       {reading.problems.map((problem) => (
         <p key={problem} role="alert" className="note bad">
           {problem}
@@ -87,13 +97,14 @@ export function ListPage<T extends Message>({
 
 interface ListReading extends FilterReading {
   readonly q: string
+  readonly zone: Zone
 }
 
-function readingOf<T extends Message>({ filters, list }: ListSpec<T>, q: string): ListReading {
-  return { q, ...readFilters(q, filters, list.input, nowMs()) }
+function readingOf<T extends Message>({ filters, list }: ListSpec<T>, q: string, zone: Zone): ListReading {
+  return { q, zone, ...readFilters(q, filters, list.input, { now_ms: nowMs(), zone }) }
 }
 
-/** The most rows on a page, so that a list is quick at any depth; the first ones make room for more. */
+/** The most pages that are kept, so that a list is quick at any depth; the first ones make room for more. */
 const PAGES_MAX = 20
 
 interface PagePosition {
@@ -113,10 +124,9 @@ function Items<T extends Message>({
 }): ReactNode {
   const columns = useColumns(spec)
   const total = useTotal(spec.path, q)
-  const has_pages = spec.list.input.fields.some(({ name }) => name === 'page_size')
   const filtered = { ...spec.fixed, ...request }
-  const first = { ...filtered, ...(has_pages && { pageSize: PAGE_SIZE }) }
-  const key = ['list', ...keyOf(spec.list, first)]
+  const first = firstPageOf(spec, request)
+  const key = listKeyOf(spec, request)
   const pages = useInfiniteQuery({
     queryKey: key,
     queryFn: async ({ pageParam: { token, before }, signal }) => ({

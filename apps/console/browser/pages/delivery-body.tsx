@@ -9,7 +9,7 @@ export function DeliveryBody({ delivery_id }: { readonly delivery_id: string }):
   // What was revealed stays on this page only, and is not read again: each reading is audited.
   const [revealed, setRevealed] = useState<GetDeliveryResponse>()
   if (revealed !== undefined) return <Revealed answer={revealed} />
-  return <ActBar acts={[revealDelivery(setRevealed)]} item={delivery_id} />
+  return <ActBar acts={[revealDelivery(setRevealed)]} item={delivery_id} is_main={false} />
 }
 
 function Revealed({ answer: { body, delivery } }: { readonly answer: GetDeliveryResponse }): ReactNode {

@@ -6,11 +6,17 @@ import type { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { amountText } from '#lib/contract/shown-values.ts'
 import { nowMs } from '../call/machine.ts'
 import { useRpc, useRpcs } from '../call/use-rpc.ts'
-import { LineChart, type Point } from '../parts/line-chart.tsx'
+import { LineChart } from '../parts/line-chart.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 
 const DAYS = 30
 const DAY_MS = 24 * 3_600_000
+
+/** What was available at a time. */
+interface DayAmount {
+  readonly at_ms: number
+  readonly minor: bigint
+}
 
 /** The balances of a merchant now, and what was available in the last 30 days, read once a day so that it costs the same for every merchant. */
 export function BalanceCharts({
@@ -51,12 +57,12 @@ export function BalanceCharts({
         </thead>
         <tbody>
           {shown.map((balance) => {
-            const points = times_ms.flatMap((at_ms, place): readonly Point[] => {
+            const days = times_ms.flatMap((at_ms, place): readonly DayAmount[] => {
               const then = past[place]?.balances.find((one) => one.currency === balance.currency)
-              return past[place] === undefined ? [] : [{ at_ms, value: Number(then?.available ?? 0n) }]
+              return past[place] === undefined ? [] : [{ at_ms, minor: then?.available ?? 0n }]
             })
-            const now = { at_ms: opened_ms, value: Number(balance.available) }
-            return <OneCurrency key={balance.currency} balance={balance} points={[...points, now]} />
+            const now = { at_ms: opened_ms, minor: balance.available }
+            return <OneCurrency key={balance.currency} balance={balance} days={[...days, now]} />
           })}
         </tbody>
       </table>
@@ -66,28 +72,34 @@ export function BalanceCharts({
 
 function OneCurrency({
   balance: { currency, available, held },
-  points,
+  days,
 }: {
   readonly balance: Balance
-  readonly points: readonly Point[]
+  readonly days: readonly DayAmount[]
 }): ReactNode {
   const text = (minor: bigint): string => amountText(minor, currency, { is_minor: false })
-  const values = points.map(({ value }) => BigInt(value))
-  const is_complete = points.length > DAYS
-  const [lowest = 0n, ...others] = values.toSorted((a, b) => Number(a - b))
-  const highest = others.at(-1) ?? lowest
+  const is_complete = days.length > DAYS
+  const [first = { minor: 0n }] = days
+  const { lowest, highest } = days.reduce(
+    (range, { minor }) => ({
+      lowest: minor < range.lowest ? minor : range.lowest,
+      highest: minor > range.highest ? minor : range.highest,
+    }),
+    { lowest: first.minor, highest: first.minor },
+  )
   return (
     <tr>
       <td className={available < 0n ? 'number bad' : 'number'}>
         <strong>{text(available)}</strong>
       </td>
       <td className={held === 0n ? 'number quiet' : 'number'}>{text(held)}</td>
-      <td className="number">{is_complete ? text(values[0] ?? 0n) : '…'}</td>
+      <td className="number">{is_complete ? text(first.minor) : '…'}</td>
       <td className="wide-cell">
         {is_complete && (
           <LineChart
             label={`${currency}, available in the last ${DAYS} days: between ${text(lowest)} and ${text(highest)}`}
-            points={points}
+            // A line needs no more digits than a number has; the texts are exact.
+            points={days.map(({ at_ms, minor }) => ({ at_ms, value: Number(minor) }))}
           />
         )}
       </td>

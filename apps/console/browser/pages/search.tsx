@@ -14,12 +14,13 @@ const PAGE_SIZE = 100
 /** What a whole identifier names, whatever kind of identifier it is. */
 export function SearchPage(): ReactNode {
   const { q = '' }: { readonly q?: string } = useSearch({ strict: false })
-  useTitle(q === '' ? 'Search' : `Search ${q}`)
+  // The text can be personal data, which the history of the browser must not have as a title.
+  useTitle('Search')
   const { data, error, isFetching } = useRpc(
     SearchService.method.search,
     { text: q, pageSize: PAGE_SIZE },
     // A search for a person is audited, so it is made once.
-    { enabled: q !== '', every_ms: 0 },
+    { enabled: q !== '', is_once: true },
   )
   return (
     <>

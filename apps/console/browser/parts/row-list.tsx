@@ -29,12 +29,15 @@ export function RowList({
   readonly rows: readonly Row[]
 }): ReactNode {
   const body = useRef<HTMLTableSectionElement>(null)
+  // Where the focus was last, also after it has left the list, such as for the details of a row.
+  const last = useRef('')
   const navigate = useNavigate()
   const open = (address: Address): void =>
     void navigate({ to: address.path, search: (address.search ?? {}) as never })
   const move = (step: number): void => {
     const all = [...(body.current?.rows ?? [])]
-    const at = all.findIndex((row) => row.contains(document.activeElement))
+    const focused = all.findIndex((row) => row.contains(document.activeElement))
+    const at = focused < 0 ? rows.findIndex(({ key, is_open }) => is_open || key === last.current) : focused
     const next = at < 0 ? (step > 0 ? 0 : all.length - 1) : at + step
     all[Math.min(Math.max(next, 0), all.length - 1)]?.focus()
   }
@@ -58,6 +61,9 @@ export function RowList({
             <tr
               key={key}
               tabIndex={-1}
+              onFocus={() => {
+                last.current = key
+              }}
               aria-current={is_open || undefined}
               onKeyDown={({ key: pressed, target, currentTarget }) => {
                 if (pressed === 'Enter' && target === currentTarget && address) open(address)
