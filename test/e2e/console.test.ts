@@ -207,7 +207,7 @@ test('a principal that may only read has no acts and no pages of administrators'
   expect(errors).toEqual([])
 })
 
-test('an act whose answer is lost is done once, however often it is sent', async () => {
+test('an act whose answer is lost is done once, also when its dialog is opened again', async () => {
   const { page } = await signIn()
   await page.goto(`/payments/${h_id}`)
   const before = await alpha.available()
@@ -218,14 +218,27 @@ test('an act whose answer is lost is done once, however often it is sent', async
     if (lost === 1) await route.abort()
     else await route.fulfill({ response })
   })
-  await page.getByRole('button', { name: 'Adjust balance' }).click()
-  await page.getByLabel(/Amount/).fill('7.50')
-  await page.getByLabel(/Reason/).fill('fee returned')
-  const send = page.getByRole('dialog').getByRole('button', { name: 'Adjust balance' })
+  const dialog = page.getByRole('dialog')
+  const send = dialog.getByRole('button', { name: 'Adjust balance' })
+  const write = async (amount: string): Promise<void> => {
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Adjust balance' }).click()
+    await page.getByLabel(/Amount/).fill(amount)
+    await page.getByLabel(/Reason/).fill('fee returned')
+  }
+  await write('7,50')
   await send.click()
-  await page.getByRole('alert').waitFor()
+  await dialog.getByText('a comma that does not separate three digits').waitFor()
+  await page.keyboard.press('Escape')
+  await write('7.50')
+  await dialog.getByText(': 7.50 INR').waitFor()
+  await send.click()
+  await page.getByText('A repeated act is done once.').waitFor()
+  await page.keyboard.press('Escape')
+  await write('7.50')
   await send.click()
   await page.getByRole('status').getByText('Done').waitFor()
+  await page.getByText('Both together are done once.').waitFor()
   expect([lost, (await alpha.available()) - before]).toEqual([2, 750])
 })
 

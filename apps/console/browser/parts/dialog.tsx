@@ -36,7 +36,7 @@ export function Dialog({
   return (
     <dialog
       ref={dialog}
-      closedby="none"
+      closedby={is_kept ? 'none' : 'closerequest'}
       aria-labelledby={title_id}
       onCancel={(event) => {
         // A field for a file has an event of this name too.
