@@ -118,7 +118,7 @@ export function evidenceType({ name }: Pick<ChosenFile, 'name'>): string {
 
 async function digestOf(file: ChosenFile): Promise<Uint8Array> {
   // Browsers have it only with TLS or on this machine, whatever the types say.
-  const { subtle } = crypto as { readonly subtle?: SubtleCrypto }
+  const subtle: typeof crypto.subtle | undefined = crypto.subtle
   if (subtle === undefined)
     throw refusal('a browser sends files only over TLS or on localhost: open the console there')
   return new Uint8Array(await subtle.digest('SHA-256', await file.arrayBuffer()))
