@@ -100,7 +100,7 @@ export function failureOf(error: unknown): ConnectError {
   const failure = ConnectError.from(error)
   return failure.code === Code.Unknown && failure.cause instanceof TypeError
     ? new ConnectError(
-        'The back office does not answer',
+        'the back office does not answer',
         Code.Unavailable,
         undefined,
         undefined,
