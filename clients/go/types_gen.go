@@ -1480,7 +1480,7 @@ type CallbackData struct {
 	RequestID string `json:"request_id"`
 }
 
-// Callback: A verified callback. The same one can arrive again: `id` and the status identify it.
+// Callback: A verified callback. The same one can arrive again: `id` and the status identify it, for `payment.refunded` also the operations.
 type Callback struct {
 	// The id of the resource and the event, joined by a colon.
 	ID string `json:"id"`

@@ -84,7 +84,8 @@ const OTHER = { type: 'object', additionalProperties: true }
 
 /** What a callback holds (spec: Delivery body). */
 const CALLBACK: JsonSchema = {
-  description: 'A verified callback. The same one can arrive again: `id` and the status identify it.',
+  description:
+    'A verified callback. The same one can arrive again: `id` and the status identify it, for `payment.refunded` also the operations.',
   type: 'object',
   properties: {
     id: { type: 'string', description: 'The id of the resource and the event, joined by a colon.' },

@@ -960,7 +960,7 @@ export interface WebhookResendResult {
   status: 'queued'
 }
 
-/** A verified callback. The same one can arrive again: `id` and the status identify it. */
+/** A verified callback. The same one can arrive again: `id` and the status identify it, for `payment.refunded` also the operations. */
 export interface Callback {
   /** The id of the resource and the event, joined by a colon. */
   id: string
