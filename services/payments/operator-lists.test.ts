@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
 
 const { DECLINED, SUCCESS } = PaymentStatus
@@ -64,7 +65,14 @@ test('a filter without an index, a wrong page size and a token of another filter
 
 // O18
 test('the summary counts each payment of a route in each status that it has entered', async () => {
-  const summary = await operator().summarizePayments({})
+  // A write can be read a moment before its process has counted it.
+  const summary = await eventually(
+    () => operator().summarizePayments({}),
+    (read) =>
+      [paid, other].every(({ serviceId }) =>
+        read?.paymentsLastDay.some((count) => count.serviceId === serviceId && count.status === SUCCESS),
+      ),
+  )
   for (const { serviceId } of [paid, other]) {
     for (const counts of [summary.paymentsLastHour, summary.paymentsLastDay]) {
       const of_route = counts.filter((count) => count.serviceId === serviceId)
