@@ -65,8 +65,9 @@ test('label values beyond the cap are counted as other', async () => {
   expect(text.match(/t_unbounded_total\{/g)).toHaveLength(501)
 })
 
-test('measureProcess has an effect only once', async () => {
+test('measureProcess has an effect only once, and what it measures is not described', async () => {
   measureProcess()
   measureProcess()
   expect(await metricsText()).toMatch(/process_cpu_seconds_total/)
+  expect(describeMetrics().filter(({ name }) => name.startsWith('process_'))).toEqual([])
 })

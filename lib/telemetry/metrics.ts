@@ -196,10 +196,14 @@ function keyOfLabels<Name extends string>(names: readonly Name[], labels: Labels
   return key
 }
 
+/** The metrics that `measureProcess` adds. */
+const NAME_OF_NODE = /^(nodejs|process)_/
+
 /** Every metric of the loaded code, by name, without the metrics of Node.js. */
 export function describeMetrics(): readonly MetricDescription[] {
   return registry
     .getMetricsAsArray()
+    .filter(({ name }) => !NAME_OF_NODE.test(name))
     .map((metric) => ({
       name: metric.name,
       help: metric.help,
