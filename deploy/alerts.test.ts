@@ -47,7 +47,9 @@ const targets = panels.flatMap((panel) => panel.targets)
 test('every metric of an alert is on the dashboard, and the dashboard has exactly those of the code', async () => {
   await loadRoles(ROLES)
   await import('#lib/telemetry/otlp.ts')
-  const in_code = describeMetrics().map(({ name }) => name)
+  const names = describeMetrics().map(({ name }) => name)
+  // Other test files of this process have metrics of their own.
+  const in_code = names.filter((name) => name.startsWith('multihub_'))
   const on_dashboard = metricsIn(dashboard)
   expect(in_code.length).toBeGreaterThan(40)
   expect(on_dashboard).toEqual(in_code)
