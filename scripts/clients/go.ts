@@ -1,3 +1,4 @@
+import { lowerFirst } from '#lib/base/letter-case.ts'
 import { type ClientModel, type Field, objectsIn, type Type } from './schema.ts'
 import { type GeneratedText, RETRY_WORDS } from './texts.ts'
 
@@ -84,7 +85,7 @@ function methods({ methods }: ClientModel): string {
   const functions = methods.map(({ name, title, summary, item, key }) => {
     const note = key === 'payment' ? ' It is sent once: CreatePayment survives a lost answer.' : ''
     const call = `
-// ${title} calls ${name}: ${summary.charAt(0).toLowerCase()}${summary.slice(1)}.${note}
+// ${title} calls ${name}: ${lowerFirst(summary)}.${note}
 func (c *Client) ${title}(ctx context.Context, request ${title}Request) (*${title}Result, error) {
 	return call[${title}Result](ctx, c, "${name}", request)
 }

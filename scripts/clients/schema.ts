@@ -1,4 +1,3 @@
-import { lowerFirst } from '#lib/base/letter-case.ts'
 import { createsPayment, methodTitle } from '#lib/contract/methods.ts'
 import type { JsonSchema } from '#lib/contract/view.ts'
 import { jsonSchemaOf } from '../../gateway/json/json-schema.ts'
@@ -199,11 +198,6 @@ function textOf({ description }: JsonSchema): string | undefined {
 /** `next_cursor` as `NextCursor`. */
 export function pascalCase(name: string): string {
   return name.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
-}
-
-/** `PaymentStatus` as `paymentStatus`. */
-export function camelCase(title: string): string {
-  return lowerFirst(title)
 }
 
 /** Every object of a type, itself included, the innermost first. */

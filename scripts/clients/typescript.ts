@@ -1,6 +1,6 @@
-import { type ClientModel, camelCase, type Field, MONEY_FIELDS, type Type } from './schema.ts'
-import type { GeneratedText } from './texts.ts'
-import { RETRY_WORDS } from './texts.ts'
+import { lowerFirst } from '#lib/base/letter-case.ts'
+import { type ClientModel, type Field, MONEY_FIELDS, type Type } from './schema.ts'
+import { type GeneratedText, RETRY_WORDS } from './texts.ts'
 
 const NOTE = '// Made by npm run generate. Do not edit.\n'
 
@@ -78,14 +78,14 @@ function methods({ methods }: ClientModel): string {
     const note = key === 'payment' ? ' It is sent once: `createPayment` survives a lost answer.' : ''
     const call = `
   /** \`${name}\`: ${lowerFirst(summary)}.${note} */
-  ${camelCase(title)}(request: ${title}Request${defaults}, options?: CallOptions): Promise<${title}Result> {
+  ${lowerFirst(title)}(request: ${title}Request${defaults}, options?: CallOptions): Promise<${title}Result> {
     return this.call('${name}', request, options)
   }
 `
     if (item === undefined) return call
     return `${call}
   /** Every item of \`${name}\`, page by page. */
-  ${camelCase(title)}Each(request: ${title}Request${defaults}, options?: CallOptions): AsyncGenerator<${printed(item, '')}> {
+  ${lowerFirst(title)}Each(request: ${title}Request${defaults}, options?: CallOptions): AsyncGenerator<${printed(item, '')}> {
     return this.each('${name}', request, options)
   }
 `
@@ -122,10 +122,6 @@ export abstract class MethodCalls {
   abstract each<M extends keyof ListItems>(method: M, request: Methods[M]['request'], options?: CallOptions): AsyncGenerator<ListItems[M]>
 ${functions.join('')}}
 `
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
 function tables({ methods }: ClientModel): string {
