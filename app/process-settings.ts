@@ -106,12 +106,16 @@ export const PROCESS_SETTINGS = {
     'The port of health, readiness and metrics.',
     portSetting('MULTIHUB_HEALTH_PORT', 9094),
   ),
-  reference_port: describedSetting(
-    'The port of the API reference with its panel, which only `npm start` opens, and only on 127.0.0.1.',
-    portSetting('MULTIHUB_REFERENCE_PORT', 9098),
-  ),
   ...RPC_SETTINGS,
   ...TRACING_SETTINGS,
+} as const
+
+/** The settings of `npm start` itself. No other process opens this port, so it may be in use where roles start. */
+export const LOCAL_SETTINGS = {
+  reference_port: describedSetting(
+    'The port of the API reference with its panel, on 127.0.0.1.',
+    portSetting('MULTIHUB_REFERENCE_PORT', 9098),
+  ),
 } as const
 
 /** The values of the settings of every process. */
@@ -172,7 +176,7 @@ async function unknownSettings(
   loadAllRoles: () => Promise<readonly Role[]>,
 ): Promise<readonly string[]> {
   const unknownTo = (some: readonly Role[]): readonly string[] => {
-    const schemas = [PROCESS_SETTINGS, TEST_VARIABLES, ...some.map(({ settings }) => settings)]
+    const schemas = [PROCESS_SETTINGS, LOCAL_SETTINGS, TEST_VARIABLES, ...some.map(({ settings }) => settings)]
     return unknownVariables('MULTIHUB_', schemas, variables)
   }
   return unknownTo(roles).length === 0 ? [] : unknownTo(await loadAllRoles())

@@ -101,20 +101,29 @@ export async function loadWithSettings(
   return { roles, config: await readProcessSettings(roles, variables, is_local_run, () => loadRoles(ROLES)) }
 }
 
+/** How roles start. */
+export interface StartOptions {
+  /** Whether the databases are created or only verified (see `StoreOptions`). */
+  readonly schema: 'create' | 'verify'
+  readonly is_local_run?: boolean
+  /** Settings of ports that the caller opens itself. They are checked with those of the roles, so that one start names all. */
+  readonly more_ports?: ConfigSchema
+}
+
 /**
  * Starts roles in this process one after the other, and opens their ports. `names` are in the order of `ROLES`, so that
- * each role starts after those that it needs. `schema` says whether the databases are created or only verified (see
- * `StoreOptions`). Returns the URLs, and clients with the rights of the operator for the demonstration data of `npm start`.
+ * each role starts after those that it needs. Returns the URLs, and clients with the rights of the operator for the
+ * demonstration data of `npm start`.
  */
 export async function startRoles(
   names: readonly RoleName[],
   variables: Variables,
   lifecycle: Lifecycle,
-  { schema, ...rules }: { readonly schema: 'create' | 'verify'; readonly is_local_run?: boolean },
+  { schema, more_ports = {}, ...rules }: StartOptions,
 ): Promise<{ readonly urls: ReadyUrls; readonly operator: ClientOf }> {
   const { roles, config } = await loadWithSettings(names, variables, rules)
   const { host } = config
-  await checkPorts([PROCESS_SETTINGS, ...roles.map(({ settings }) => settings)], variables, host)
+  await checkPorts([PROCESS_SETTINGS, more_ports, ...roles.map(({ settings }) => settings)], variables, host)
   const { readiness, draining, stopping } = lifecycle
   for (const role of names) {
     readiness.set(role, false)

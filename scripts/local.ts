@@ -2,10 +2,11 @@ import { link, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { fileVariableOf, readConfig, type Variables } from '#lib/base/config/config.ts'
-import { directorySetting, portSetting } from '#lib/base/config/settings.ts'
+import { directorySetting } from '#lib/base/config/settings.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
+import { LOCAL_SETTINGS } from '../app/process-settings.ts'
 
 const KEY = z.string().regex(/^[0-9a-f]{64}$/)
 const keysSchema = z.strictObject({ master_key: KEY, sandbox_key: KEY })
@@ -17,10 +18,7 @@ type Keys = z.infer<typeof keysSchema>
  */
 export async function localVariables(given: Variables) {
   const { home, reference_port } = readConfig(
-    {
-      home: directorySetting('MULTIHUB_HOME', '.local'),
-      reference_port: portSetting('MULTIHUB_REFERENCE_PORT', 9098),
-    },
+    { home: directorySetting('MULTIHUB_HOME', '.local'), ...LOCAL_SETTINGS },
     given,
   )
   const keys = await readOrCreateKeys(home)

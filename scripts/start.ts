@@ -4,6 +4,7 @@ import type { Variables } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { ROLES } from '#lib/role/role.ts'
 import type { Lifecycle } from '../app/lifecycle.ts'
+import { LOCAL_SETTINGS } from '../app/process-settings.ts'
 import { startRoles } from '../app/roles.ts'
 import { type ReadyUrls, runProcess } from '../app/run.ts'
 import { demonstrationToken, writeDemo } from './demo.ts'
@@ -17,6 +18,7 @@ export async function startLocal(given: Variables, lifecycle: Lifecycle): Promis
   const { urls: role_urls, operator } = await startRoles(ROLES, variables, lifecycle, {
     schema: 'create',
     is_local_run: true,
+    more_ports: LOCAL_SETTINGS,
   })
   const reference = await startReference(reference_port, async () =>
     JSON.parse(await readFile(join(home, 'demo.json'), 'utf8')),

@@ -1,6 +1,6 @@
 import { type ConfigSchema, describeConfig, type SettingDescription } from '#lib/base/config/config.ts'
 import { PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
-import { PROCESS_SETTINGS } from '../../app/process-settings.ts'
+import { LOCAL_SETTINGS, PROCESS_SETTINGS } from '../../app/process-settings.ts'
 import { GATEWAY_CONFIG } from '../../gateway/service.ts'
 import { ATTACHMENTS_CONFIG } from '../../services/attachments/service.ts'
 import { BACKOFFICE_CONFIG } from '../../services/backoffice/service.ts'
@@ -25,6 +25,7 @@ const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   support: PUBLISHER_SETTINGS,
   sandbox: SANDBOX_CONFIG,
   backoffice: BACKOFFICE_CONFIG,
+  '`npm start`': LOCAL_SETTINGS,
 }
 
 type RoleDescription = SettingDescription & { readonly reader: string }

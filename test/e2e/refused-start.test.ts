@@ -78,6 +78,16 @@ describe('a failed start ends with code 1 and says what to do', () => {
     expect((await refusal(variables)).toSorted()).toEqual(PORT_VARIABLES.map(portInUse).sort())
   })
 
+  test('the port of the reference, which roles never open, may be in use', async () => {
+    const lines = await refusalOfRoles(['merchants'], {
+      ...KEYS,
+      NATS_URL: 'nats://127.0.0.1:1',
+      MULTIHUB_REFERENCE_PORT: taken_port,
+      MULTIHUB_GRPC_PORT: taken_port,
+    })
+    expect(lines).toEqual([portInUse('MULTIHUB_GRPC_PORT')])
+  })
+
   // R7
   test('several invalid settings are all reported', async () => {
     const [title, ...problems] = await refusal({
