@@ -176,7 +176,12 @@ async function unknownSettings(
   loadAllRoles: () => Promise<readonly Role[]>,
 ): Promise<readonly string[]> {
   const unknownTo = (some: readonly Role[]): readonly string[] => {
-    const schemas = [PROCESS_SETTINGS, LOCAL_SETTINGS, TEST_VARIABLES, ...some.map(({ settings }) => settings)]
+    const schemas = [
+      PROCESS_SETTINGS,
+      LOCAL_SETTINGS,
+      TEST_VARIABLES,
+      ...some.map(({ settings }) => settings),
+    ]
     return unknownVariables('MULTIHUB_', schemas, variables)
   }
   return unknownTo(roles).length === 0 ? [] : unknownTo(await loadAllRoles())
