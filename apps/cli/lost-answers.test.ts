@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/
 import { AdjustRequestSchema } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import {
   GetReplayResponseSchema,
+  ReplayDeliveriesRequestSchema,
   ReplayDeliveriesResponseSchema,
 } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { ListRefundsResponseSchema } from '#gen/multihub/support/v1/refund_service_pb.ts'
@@ -166,9 +167,39 @@ test('a replay that has not ended is gone on with, and one that has ended by now
   }
 })
 
-test('a replay whose begin has no answer says that it may have been done, and a dry run does not', async () => {
-  door.answer = () => ({ code: 'unavailable', message: 'gone' })
+test('a replay whose begin has no answer is begun once by the same command, and a dry run says nothing of it', async () => {
+  const gone = { code: 'unavailable', message: 'gone' }
+  door.answer = () => gone
   const words = ['deliveries', 'replay', '--merchant', '1']
-  expect((await door.run(home, ...words, '--yes')).err).toContain('it may have been done: look')
-  expect((await door.run(home, ...words, '--dry-run')).err).not.toContain('may have been done')
+  const operations = () =>
+    door.calls
+      .splice(0)
+      .filter(({ rpc }) => rpc === 'ReplayDeliveries')
+      .map(({ request }) => fromBinary(ReplayDeliveriesRequestSchema, request))
+      .map(({ operationId, dryRun }) => (dryRun ? 'dry' : operationId))
+  expect((await door.run(home, ...words, '--yes')).err).toContain('the same command does it once')
+  expect((await door.run(home, ...words, '--dry-run')).err).not.toContain('same command')
+  expect((await door.run(home, ...words, '--yes')).code).toBe(3)
+  const [first, dry, again] = operations()
+  expect([dry, again]).toEqual(['dry', first])
+  door.answer = () => ({ code: 'permission_denied', message: 'no' })
+  expect((await door.run(home, ...words, '--yes')).code).toBe(1)
+  // Refused, so nothing was begun: the next one is another act. One with an id of its own has that.
+  door.answer = () => gone
+  expect((await door.run(home, ...words, '--yes')).code).toBe(3)
+  expect((await door.run(home, ...words, '--yes', '--operation-id', 'mine')).code).toBe(3)
+  expect((await door.run(home, ...words, '--yes')).code).toBe(3)
+  const [refused, other, given, last] = operations()
+  expect([refused, given, last]).toEqual([first, 'mine', 'mine'])
+  expect(other).not.toBe(first)
+})
+
+test('the answer to a late repetition has no secret, and the command says why', async () => {
+  door.answer = () => new Uint8Array()
+  for (const words of [
+    ['credentials', 'rotate', '7'],
+    ['endpoints', 'rotate', 'e'],
+    ['principals', 'rotate', 'p'],
+  ])
+    expect((await door.run(home, ...words)).err).toContain('not shown again')
 })

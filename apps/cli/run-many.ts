@@ -2,6 +2,7 @@ import { create, type DescService, type Message } from '@bufbuild/protobuf'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import { sleep } from '#lib/base/time.ts'
 import { amountText } from '#lib/contract/shown-values.ts'
+import { UNCLEAR_CODES } from '#lib/contract/unclear-codes.ts'
 import { RpcError } from './call/connect-protocol.ts'
 import { openConnection } from './call/connection.ts'
 import { type CursorFile, openCursorFile } from './call/cursor-file.ts'
@@ -25,7 +26,20 @@ const HOPELESS: ReadonlySet<string> = new Set(['unauthenticated', 'permission_de
 /** Where a command without an ID remembers the work that it has begun, until that has ended. */
 function unfinished(service: DescService, verb: Verb, flags: Flags, terminal: Terminal): CursorFile {
   const { url } = findAccount(flags, terminal)
-  const { dryRun, yes, json, jsonl, minor, explain, timeout, token, profile, url: _url, ...content } = flags
+  const {
+    dryRun,
+    yes,
+    json,
+    jsonl,
+    minor,
+    explain,
+    timeout,
+    token,
+    profile,
+    url: _url,
+    operationId,
+    ...content
+  } = flags
   return openCursorFile('unfinished', [url, service.typeName, verb.rpc, JSON.stringify(content)], terminal)
 }
 
@@ -45,7 +59,8 @@ function createProgress({ stderr }: Terminal) {
 
 /**
  * Starts the RPC that does many at once, and follows it to its end. A command that was killed meanwhile finds the work that it has
- * begun; work that has ended by then is done, and new work begins. Returns the last answer.
+ * begun; work that has ended by then is done, and new work begins. One that was killed before the answer asks for the same work under
+ * its old operation id, so that it begins once. Returns the last answer.
  */
 export async function runMany(
   call: VerbCall,
@@ -55,17 +70,19 @@ export async function runMany(
   const { service, method, verb, flags, terminal } = call
   const file = unfinished(service, verb, flags, terminal)
   if (flags['dryRun']) return followMany(call, many, request, file)
-  let has_begun = false
-  const noting: CursorFile = {
-    ...file,
-    write(id) {
-      has_begun = true
-      file.write(id)
-    },
-  }
-  const run = () => followMany(call, many, request, noting)
-  const instead = () => (has_begun ? 'the work goes on: the same command follows it to its end' : undefined)
+  const run = () => followMany(call, many, request, file)
+  const instead = () =>
+    isSent(file.read())
+      ? 'it may have begun: the same command does it once, and follows it to its end'
+      : 'the work goes on: the same command follows it to its end'
   return sayingHowToRepeat(method, request, terminal, run, instead)
+}
+
+/** What the file has until the first answer: the operation id under which the work was asked for. */
+const SENT = 'operation '
+
+function isSent(noted: string): boolean {
+  return noted.startsWith(SENT)
 }
 
 async function followMany(
@@ -77,10 +94,17 @@ async function followMany(
   const progress = methodOf(service, { rpc: many.progress })
   const read = (replayId: string) => connection.call(progress, create(progress.input, { replayId }))
   const is_dry = flags['dryRun'] !== undefined
-  const begun = is_dry ? '' : file.read()
-  let answer = begun === '' ? undefined : await read(begun).catch(nothingFor('not_found'))
-  if (answer === undefined || workOf(answer)?.endTime !== undefined)
-    answer = await connection.call(method, request)
+  const noted = is_dry || flags['operationId'] !== undefined ? '' : file.read()
+  const is_known = noted !== '' && !isSent(noted)
+  let answer = is_known ? await read(noted).catch(nothingFor('not_found')) : undefined
+  if (answer === undefined || workOf(answer)?.endTime !== undefined) {
+    if (isSent(noted)) Reflect.set(request, 'operationId', noted.slice(SENT.length))
+    if (!is_dry) file.write(`${SENT}${Reflect.get(request, 'operationId')}`)
+    answer = await connection.call(method, request).catch((error: unknown) => {
+      if (!is_dry && isClear(error)) file.clear()
+      throw error
+    })
+  }
   const shown = createProgress(terminal)
   for (let reads = 0; ; reads += 1) {
     const work = workOf(answer)
@@ -110,6 +134,12 @@ function workOf(answer: Message): Work | undefined {
 
 function codeOf(error: unknown): string | undefined {
   return error instanceof CommandError && error.cause instanceof RpcError ? error.cause.code : undefined
+}
+
+/** Whether a call was refused, so that nothing was done. */
+function isClear(error: unknown): boolean {
+  const code = codeOf(error)
+  return code !== undefined && !UNCLEAR_CODES.has(code)
 }
 
 /** Makes a refusal with this code nothing. */

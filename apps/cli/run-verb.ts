@@ -47,6 +47,8 @@ export async function runVerb(
   const answer = await (is_many
     ? runMany(call, verb.many, request)
     : sayingHowToRepeat(method, request, terminal, () => callOf(verb, connection, method, request, id)))
+  if (hasNoSecret(answer))
+    terminal.stderr.write('it was done before, and its secret is not shown again; if it is lost, rotate it\n')
   const [desc, resource] = resourceOf(method.output, answer)
   if (flags.json) terminal.stdout.write(`${jsonOf(desc, resource, 2)}\n`)
   else if (flags.jsonl) terminal.stdout.write(`${jsonOf(desc, resource)}\n`)
@@ -93,6 +95,11 @@ async function upload(
   const { uploadEvidence } = await import('./call/upload-evidence.ts')
   const operation_id = typeof operationId === 'string' ? operationId : undefined
   Reflect.set(request, name, await uploadEvidence(connection, id, file, operation_id, terminal))
+}
+
+/** Whether an answer would have a new secret or token, had the act not been done before. */
+function hasNoSecret(answer: Message): boolean {
+  return ['secret', 'token'].some((name) => Reflect.get(answer, name) === '')
 }
 
 /** The flags that name the back office: `--url` is the field where the request has one. */

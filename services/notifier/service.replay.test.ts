@@ -108,6 +108,25 @@ describe('the replay of one delivery', () => {
     expect(moved.callbacks[0]?.headers['x-webhook-id']).toBe(dead?.deliveryId)
   })
 
+  // O12
+  test('is queued once per operation_id, whatever became of it', async () => {
+    const { merchantId, receiver } = await newShop(() => ({ status: 500 }))
+    await publish(merchantId, 1)
+    const [dead] = await waitFor(merchantId, DEAD, 1)
+    const { deliveryId = '' } = dead ?? {}
+    const replay = (fields: object) => system.deliveries.replayDelivery({ deliveryId, ...fields })
+    const sent = receiver.callbacks.length
+    await replay({ operationId: 'a' })
+    await waitFor(merchantId, DEAD, 1)
+    const resent = receiver.callbacks.length
+    expect(resent).toBeGreaterThan(sent)
+    expect((await replay({ operationId: 'a' })).delivery).toMatchObject({ status: DEAD })
+    await expect(replay({ operationId: 'a', queueAnyway: true })).rejects.toMatchObject({ code: 1013 })
+    expect(receiver.callbacks).toHaveLength(resent)
+    await replay({ operationId: 'b', queueAnyway: true })
+    await waitFor(merchantId, DEAD, 1)
+  })
+
   test('is refused when it was delivered or does not exist', async () => {
     const { merchantId, receiver } = await newShop(() => ({ status: 200 }))
     await publish(merchantId, 1)
@@ -157,6 +176,28 @@ describe('the replay of deliveries by filter', () => {
     const again = await system.deliveries.replayDeliveries({ filter: { merchantId } })
     expect(await endOf(again.replay)).toMatchObject({ matched: 0, queued: 0 })
     await waitFor(other.merchantId, DEAD, 1)
+  })
+
+  // O12
+  test('begins once per merchant and operation_id, also when the answer was lost', async () => {
+    const { merchantId } = await newShop(() => ({ status: 500 }))
+    await publish(merchantId, 1)
+    await waitFor(merchantId, DEAD, 1)
+    const begin = (fields: object) =>
+      system.deliveries.replayDeliveries({ filter: { merchantId }, operationId: 'a', ...fields })
+    const dry = await begin({ dryRun: true })
+    const begun = await Promise.all([begin({}), begin({})])
+    const ids = begun.map(({ replay }) => replay?.replayId)
+    expect([new Set(ids).size, ids[0] === dry.replay?.replayId]).toEqual([1, false])
+    expect(await endOf(begun[0]?.replay)).toMatchObject({ matched: 1, queued: 1 })
+    await waitFor(merchantId, DEAD, 1)
+    const again = await begin({})
+    expect(again.replay).toMatchObject({ replayId: ids[0], queued: 1, endTime: expect.anything() })
+    for (const other of [{ queueAnyway: true }, { filter: { merchantId, event: 'payment.failed' } }])
+      await expect(begin(other)).rejects.toMatchObject({ code: 1013 })
+    const other_shop = await newShop(() => ({ status: 500 }))
+    const another = await begin({ filter: { merchantId: other_shop.merchantId } })
+    expect(another.replay?.replayId).not.toBe(ids[0])
   })
 
   test('selects by payment, environment and time of creation', async () => {

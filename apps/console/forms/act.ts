@@ -83,6 +83,17 @@ export function act<T, I extends DescMessage, O extends DescMessage>(spec: ActSp
   return spec as unknown as Act<T>
 }
 
+/** What a person sees after a secret was issued. A late repetition shows none: the secret itself was replaced all the same. */
+export function issuedSecret(secret: string, sentences: readonly string[] = []): Outcome {
+  if (secret !== '') return { secret, sentences }
+  return {
+    sentences: [
+      ...sentences,
+      'It was done before, and its secret is not shown again. If it is lost, replace it.',
+    ],
+  }
+}
+
 /** An amount in a sentence about an act. */
 export function moneyWords(money: { readonly minor: bigint; readonly currency: string } | undefined): string {
   return money === undefined ? 'an amount' : amountText(money.minor, money.currency, { is_minor: false })

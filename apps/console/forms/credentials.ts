@@ -3,7 +3,7 @@ import { CredentialService } from '#gen/multihub/merchants/v1/credential_service
 import type { Merchant } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { METHODS, SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
-import { type Act, act } from './act.ts'
+import { type Act, act, issuedSecret } from './act.ts'
 import { environmentField } from './environments.ts'
 import type { FormField } from './fields.ts'
 
@@ -81,10 +81,8 @@ export const createCredential = act({
     ...permissions(merchant.merchantId),
   ],
   request: ({ merchantId }) => ({ merchantId }),
-  outcome: ({ credential, secret }) => ({
-    secret,
-    sentences: [`Application ${credential?.applicationId} is ready.`],
-  }),
+  outcome: ({ credential, secret }) =>
+    issuedSecret(secret, [`Application ${credential?.applicationId} is ready.`]),
 })
 
 function setStatus(name: string, status: CredentialStatus, effect: string): Act<Credential> {
@@ -115,7 +113,6 @@ export const credential_acts: readonly Act<Credential>[] = [
     effects: ({ applicationId }: Credential) => [
       `Application ${applicationId} gets a new secret, which is shown once, after this.`,
       'The present secret counts for the time that you choose. Give the new one to the merchant by a safe way.',
-      'Sent twice, it makes two secrets: the last one counts.',
     ],
     fields: () => [
       {
@@ -126,7 +123,7 @@ export const credential_acts: readonly Act<Credential>[] = [
       },
     ],
     request: ({ applicationId }) => ({ applicationId }),
-    outcome: ({ secret }) => ({ secret }),
+    outcome: ({ secret }) => issuedSecret(secret),
   }),
   setStatus('Activate', CredentialStatus.ACTIVE, 'its requests are accepted again.'),
   setStatus('Disable', CredentialStatus.DISABLED, 'its requests are refused with 3004.'),

@@ -4,7 +4,7 @@ import type { Merchant } from '#gen/multihub/merchants/v1/merchant_pb.ts'
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { addressOf } from '../values/addresses.ts'
-import { type Act, act } from './act.ts'
+import { type Act, act, issuedSecret } from './act.ts'
 import { environmentField } from './environments.ts'
 import type { FormField } from './fields.ts'
 
@@ -42,7 +42,7 @@ export const createEndpoint = act({
     ),
   ],
   request: ({ merchantId }) => ({ merchantId }),
-  outcome: ({ secret }) => ({ secret, sentences: ['The endpoint gets the next event.'] }),
+  outcome: ({ secret }) => issuedSecret(secret, ['The endpoint gets the next event.']),
 })
 
 function setEnabled(name: string, enabled: boolean, effect: string): Act<Endpoint> {
@@ -87,7 +87,7 @@ export const endpoint_acts: readonly Act<Endpoint>[] = [
       'Until the receiver knows it, it takes callbacks for forged.',
     ],
     request: ({ endpointId }) => ({ endpointId }),
-    outcome: ({ secret }) => ({ secret }),
+    outcome: ({ secret }) => issuedSecret(secret),
   }),
   setEnabled('Enable', true, 'it gets new events again.'),
   setEnabled('Disable', false, 'it gets no new events. Callbacks that were begun go on.'),

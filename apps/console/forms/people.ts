@@ -1,6 +1,6 @@
 import { type Principal, PrincipalStatus } from '#gen/multihub/backoffice/v1/principal_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
-import { type Act, act } from './act.ts'
+import { type Act, act, issuedSecret } from './act.ts'
 import type { FormField } from './fields.ts'
 
 const RIGHTS = ['read', 'support', 'money', 'admin', 'reveal', 'rotate']
@@ -78,7 +78,7 @@ export const principal_acts: readonly Act<Principal>[] = [
       },
     ],
     request: ({ principalId }) => ({ principalId }),
-    outcome: ({ token }) => ({ secret: token }),
+    outcome: ({ token }) => issuedSecret(token),
   }),
   act({
     name: 'Revoke',

@@ -1,5 +1,6 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import type { DoneOperation } from '#lib/patterns/idempotency/done-operations.ts'
 import { MERCHANT_RIGHTS, RIGHTS, type Right } from './rights.ts'
 
 /** A token of a principal. Only its SHA-256 is kept. */
@@ -26,6 +27,8 @@ export interface Principal {
   readonly status: 'active' | 'revoked'
   readonly revoke_reason?: string
   readonly tokens: readonly PrincipalToken[]
+  /** The last rotations, the newest last: a repetition issues no second token (O12). */
+  readonly rotations?: readonly DoneOperation[]
   readonly created_at: Date
   readonly updated_at: Date
 }

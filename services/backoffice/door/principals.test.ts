@@ -88,6 +88,18 @@ test('a change of rights, a rotation and a revocation count within 2 s', async (
   })
 })
 
+// O12, O15
+test('a repeated rotation issues no second token, and answers without the first', async () => {
+  const { id, token } = await door.newPrincipal(['read'])
+  const rotate = (fields: object) =>
+    door.call(admin, `${PRINCIPALS}/RotateToken`, { principalId: id, operationId: 'one', ...fields })
+  const first = await rotate({ overlapSeconds: 60 })
+  const again = await rotate({ overlapSeconds: 60 })
+  expect([again.status, again.body.principal.principalId, again.body.token]).toEqual([200, id, ''])
+  expect(await rotate({})).toMatchObject({ status: 409 })
+  for (const one of [token, first.body.token]) expect(await untilStatus(one, 200)).toBeLessThan(2_000)
+})
+
 // O1
 test('a principal stops to count at its expiry', async () => {
   const expires_at = new Date(clock.now_ms() + 500)

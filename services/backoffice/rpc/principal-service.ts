@@ -82,10 +82,12 @@ export function createPrincipalRpc(
       const principal = await updatePrincipal(principals, principal_id, changes, { is_approved })
       return { principal: principalToProto(principal) }
     }),
-    rotateToken: by(['backoffice'], async ({ principalId, overlapSeconds }) => {
-      const id = requiredId(principalId, 'principal_id')
-      const { principal, token } = await rotateToken(principals, id, overlapSeconds)
-      return { principal: principalToProto(principal), token: token.reveal() }
+    rotateToken: by(['backoffice'], async ({ principalId, overlapSeconds, operationId }) => {
+      const { principal, token } = await rotateToken(principals, requiredId(principalId, 'principal_id'), {
+        overlap_seconds: overlapSeconds,
+        operation_id: checkLine(operationId, 'operation_id'),
+      })
+      return { principal: principalToProto(principal), token: token?.reveal() ?? '' }
     }),
     revokePrincipal: by(['backoffice'], async ({ principalId, reason }) => {
       const id = requiredId(principalId, 'principal_id')

@@ -3,6 +3,7 @@ import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
+import { findDone, requestedOperation, withDone } from '#lib/patterns/idempotency/done-operations.ts'
 import { type JsonValue, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { checkRights, hashToken, isActive, type Principal, rotateTokens } from '../domain/principal.ts'
 import type { Right } from '../domain/rights.ts'
@@ -98,24 +99,38 @@ export async function updatePrincipal(
   })
 }
 
-/** Issues another token. Throws NOT_FOUND for an unknown principal, and 1003 for one that may have none any more, or never. */
+/** How long the present tokens still count, and what identifies the rotation. */
+interface RequestedRotation {
+  readonly overlap_seconds: number
+  /** Empty for a rotation that nobody repeats. */
+  readonly operation_id: string
+}
+
+/**
+ * Issues another token, once per `operation_id`: only its hash is kept, so a repetition answers without it (O12). Throws NOT_FOUND for
+ * an unknown principal, 1003 for one that may have none any more, or never, and 1013 for a rotation with another overlap.
+ */
 export async function rotateToken(
   principals: Principals,
   principal_id: string,
-  overlap_seconds: number,
-): Promise<{ readonly principal: Principal; readonly token: Secret }> {
+  { overlap_seconds, operation_id }: RequestedRotation,
+): Promise<{ readonly principal: Principal; readonly token: Secret | undefined }> {
   if (overlap_seconds < 0 || overlap_seconds > OVERLAP_MAX_SECONDS)
     throw fieldError(9000, 'overlap_seconds', `an integer from 0 to ${OVERLAP_MAX_SECONDS}`)
+  const rotation = requestedOperation(operation_id, { overlap_seconds })
   const token = newToken()
+  const sha256 = hashToken(token.reveal())
   const principal = await changeActive(principals, principal_id, (current) => {
+    if (findDone(current.rotations, rotation)) return undefined
     if (!isActive(current, now())) throw wrongStatus('the principal has expired')
     checkHasNoProvider(current)
     return {
       ...current,
-      tokens: rotateTokens(current, hashToken(token.reveal()), overlap_seconds * 1_000, now()),
+      tokens: rotateTokens(current, sha256, overlap_seconds * 1_000, now()),
+      rotations: withDone(current.rotations, rotation, now()),
     }
   })
-  return { principal, token }
+  return { principal, token: principal.tokens[0]?.sha256 === sha256 ? token : undefined }
 }
 
 const OVERLAP_MAX_SECONDS = 30 * 86_400
@@ -138,11 +153,12 @@ export async function revokePrincipal(
 async function changeActive(
   principals: Principals,
   principal_id: string,
-  change: (current: Principal) => Principal,
+  change: (current: Principal) => Principal | undefined,
 ): Promise<Principal> {
   const changed = await principals.update(principal_id, (current) => {
     if (current.status === 'revoked') throw wrongStatus('the principal was revoked')
-    return { ...change(current), updated_at: now() }
+    const next = change(current)
+    return next && { ...next, updated_at: now() }
   })
   if (changed === undefined) throw unknownPrincipal()
   return changed

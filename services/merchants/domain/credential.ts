@@ -4,6 +4,7 @@ import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { METHODS, type MethodName, RESEND_METHOD, SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { isIpRange } from '#lib/http/address-policy.ts'
+import type { DoneOperation } from '#lib/patterns/idempotency/done-operations.ts'
 import type { Route } from './route.ts'
 import {
   checkCount,
@@ -52,6 +53,8 @@ export interface Credential
   readonly secrets: readonly StoredSecret[]
   /** When the newest secret was issued. */
   readonly secret_created_at: Date
+  /** The last rotations, the newest last: a repetition rotates nothing again (O12). */
+  readonly rotations?: readonly DoneOperation[]
 }
 
 const ALLOWLIST_MAX = 256

@@ -1,5 +1,6 @@
 import { type EventName, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
+import type { DoneOperation } from '#lib/patterns/idempotency/done-operations.ts'
 import { integerFrom, type RegistryDocument, type StoredSettings, wordsOf } from './settings.ts'
 
 /** A merchant's callback address, as it is stored. */
@@ -12,6 +13,8 @@ export interface Endpoint extends StoredSettings<typeof ENDPOINT_SETTINGS>, Merc
   readonly secret_created_at?: Date
   /** Set until the secret is rotated: a repeated creation returns only the secret that it issued (O12). */
   readonly is_first_secret?: boolean
+  /** The last rotations, the newest last: a repetition rotates nothing again (O12). */
+  readonly rotations?: readonly DoneOperation[]
 }
 
 const EVENTS: readonly EventName[] = [...PAYMENT_EVENTS, ...SUPPORT_EVENTS]

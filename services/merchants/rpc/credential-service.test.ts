@@ -273,8 +273,38 @@ describe('RotateSecret', () => {
     expect(await secretsOf(applicationId)).toEqual([last])
   })
 
+  // O12
+  test('a repetition under its operation_id rotates nothing, and has the secret for 10 minutes', async () => {
+    const again = (operationId: string, overlapSeconds = 900) =>
+      credentials().rotateSecret({ applicationId, overlapSeconds, operationId })
+    const answers = await Promise.all([again('a'), again('a'), again('a')])
+    const [rotated] = answers
+    expect(answers).toEqual([rotated, rotated, rotated])
+    expect(await secretsOf(applicationId)).toEqual([rotated?.secret, first])
+    await expect(again('a', 60)).rejects.toMatchObject({ code: 1013 })
+    await clock.advance(10 * 60_000 - 1)
+    expect(await again('a')).toEqual(rotated)
+    await clock.advance(1)
+    expect(await again('a')).toEqual({ ...rotated, secret: '' })
+    expect(await secretsOf(applicationId)).toEqual([rotated?.secret, first])
+  })
+
+  // O12
+  test('a repetition after another rotation rotates nothing, and shows no secret', async () => {
+    const again = (operationId: string) => credentials().rotateSecret({ applicationId, operationId })
+    const one = await again('a')
+    const { secret } = await rotate(60)
+    expect(await again('a')).toEqual({ ...one, secret: '' })
+    for (let count = 0; count < 13; count += 1) await rotate(0)
+    const { secret: newest } = await again('b')
+    expect(await again('a')).toMatchObject({ secret: '' })
+    expect(await secretsOf(applicationId)).toEqual([newest])
+    expect(newest).not.toBe(secret)
+  })
+
   test.each([
     [{ applicationId: '77' }, 3003, 'application_id'],
+    [{ operationId: 'x'.repeat(129) }, 9000, 'operation_id'],
     [{ overlapSeconds: -1 }, 9000, 'overlap_seconds'],
     [{ overlapSeconds: 30 * 86_400 + 1 }, 9000, 'overlap_seconds'],
   ])('refuses %j with %i at %s', async (wrong, code, description) => {

@@ -7,7 +7,7 @@ import {
 } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import { requiredId } from '#lib/contract/operator-fields.ts'
+import { checkLine, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
@@ -62,9 +62,12 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
       })
       return { credential: credentialToProto(credential) }
     }),
-    rotateSecret: by(['backoffice'], async ({ applicationId, overlapSeconds }) => {
-      const { secret, old_secret_expires_at } = await rotateSecret(deps, applicationId, overlapSeconds)
-      return { secret: secret.reveal(), oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
+    rotateSecret: by(['backoffice'], async ({ applicationId, overlapSeconds, operationId }) => {
+      const { secret, old_secret_expires_at } = await rotateSecret(deps, applicationId, {
+        overlap_seconds: overlapSeconds,
+        operation_id: checkLine(operationId, 'operation_id'),
+      })
+      return { secret: secret?.reveal() ?? '', oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
     }),
     getCredential: by(['backoffice', 'internal'], async ({ applicationId }) => ({
       credential: credentialToProto(await deps.store.credentials.get(applicationId)),

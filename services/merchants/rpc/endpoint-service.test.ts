@@ -146,6 +146,18 @@ describe('RotateEndpointSecret', () => {
     expect(await secretOf(endpointId)).toBe(secret)
   })
 
+  // O12
+  test('a repetition under its operation_id rotates nothing', async () => {
+    const { endpoint } = await endpoints().createEndpoint(valid())
+    const endpointId = endpoint?.endpointId ?? ''
+    const rotate = (operationId: string) => endpoints().rotateEndpointSecret({ endpointId, operationId })
+    const [{ secret }, again] = await Promise.all([rotate('a'), rotate('a')])
+    expect([again.secret, await secretOf(endpointId)]).toEqual([secret, secret])
+    const { secret: newest } = await rotate('b')
+    expect(await rotate('a')).toMatchObject({ secret: '' })
+    expect(await secretOf(endpointId)).toBe(newest)
+  })
+
   // N7
   test('creates the secret of an endpoint that was migrated without one', async () => {
     const { endpoint } = await endpoints().createEndpoint(valid())

@@ -4,7 +4,7 @@ import type { EndpointSchema } from '#gen/multihub/merchants/v1/endpoint_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
-import { requiredId } from '#lib/contract/operator-fields.ts'
+import { checkLine, requiredId } from '#lib/contract/operator-fields.ts'
 import { timesToProto } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
@@ -43,9 +43,11 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
       })
       return { endpoint: endpointToProto(endpoint) }
     }),
-    rotateEndpointSecret: by(['backoffice'], async ({ endpointId }) => ({
-      secret: (await rotateEndpointSecret(deps, endpointId)).reveal(),
-    })),
+    rotateEndpointSecret: by(['backoffice'], async (request) => {
+      const operation_id = checkLine(request.operationId, 'operation_id')
+      const secret = await rotateEndpointSecret(deps, request.endpointId, operation_id)
+      return { secret: secret?.reveal() ?? '' }
+    }),
     getEndpoint: by(['backoffice', 'internal'], async ({ endpointId }) => ({
       endpoint: endpointToProto(await deps.store.endpoints.get(endpointId)),
     })),

@@ -115,11 +115,14 @@ export async function openRegistryCollection<D extends RegistryDocument>(
     get: async (id: string): Promise<D> => existing(id, await find(id)),
     /**
      * Merges the fields that `decide` returns into the document, atomically; a concurrent write makes it decide again.
-     * Throws what `get` throws, and `Unavailable` after 100 conflicts.
+     * `undefined` from it means "no change". Throws what `get` throws, and `Unavailable` after 100 conflicts.
      */
-    async update(id: string, decide: (current: D) => Partial<D>): Promise<D> {
+    async update(id: string, decide: (current: D) => Partial<D> | undefined): Promise<D> {
       const key = keyOf(id)
-      const changed = (current: D): D => ({ ...current, ...decide(current), updated_at: now() })
+      const changed = (current: D): D | undefined => {
+        const changes = decide(current)
+        return changes && { ...current, ...changes, updated_at: now() }
+      }
       return existing(id, key && (await update(collection, key, changed)))
     },
     /** Documents that were created or updated at `instant` or later, the earliest first. */

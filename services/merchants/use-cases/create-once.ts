@@ -1,4 +1,5 @@
 import { now } from '#lib/base/time.ts'
+import type { DoneOperation, RequestedOperation } from '#lib/patterns/idempotency/done-operations.ts'
 import { type JsonValue, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { RegistryDocument } from '../domain/settings.ts'
@@ -52,7 +53,24 @@ export async function createOnce<D extends RegistryDocument>(
 /** Long enough for an operator's program to crash and repeat its call, short enough that a log of calls reveals little. */
 const SECRET_SHOWN_MS = 10 * 60_000
 
-/** Whether a repetition of the creation still returns the secret that it issued (O12). */
-export function isSecretShown({ created_at }: RegistryDocument): boolean {
-  return now().getTime() - created_at.getTime() < SECRET_SHOWN_MS
+/** Whether a repetition of the request that issued a secret at this time still returns it (O12). */
+export function isSecretShown(issued_at: Date): boolean {
+  return now().getTime() - issued_at.getTime() < SECRET_SHOWN_MS
+}
+
+/**
+ * Whether the answer to a rotation, or to a repetition of it, has the secret that it issued (O12): for a while, and only while no later
+ * rotation has replaced it. The time tells a rotation by a release that remembers none.
+ */
+export function isRotationShown(
+  rotations: readonly DoneOperation[] | undefined,
+  { operation_id }: RequestedOperation,
+  secret_created_at: Date,
+): boolean {
+  const newest = rotations?.at(-1)
+  return (
+    newest?.operation_id === operation_id &&
+    newest.at.getTime() === secret_created_at.getTime() &&
+    isSecretShown(newest.at)
+  )
 }

@@ -2,6 +2,7 @@ import { newSecret, type Secret } from '#lib/base/crypto/secret.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
+import { findDone, requestedOperation, withDone } from '#lib/patterns/idempotency/done-operations.ts'
 import {
   CREDENTIAL_SETTINGS,
   type Credential,
@@ -10,7 +11,7 @@ import {
 } from '../domain/credential.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { changedSettings, checkInteger, type GivenSettings, newSettings } from '../domain/settings.ts'
-import { createOnce, isSecretShown } from './create-once.ts'
+import { createOnce, isRotationShown, isSecretShown } from './create-once.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { scopeOf } from './merchants.ts'
 
@@ -45,7 +46,8 @@ export async function createCredential(
     }
   })
   const first = credential.secrets.find(({ is_first }) => is_first)
-  const is_shown = first && isSecretShown(credential) && !(first.expires_at && first.expires_at <= now())
+  const is_shown =
+    first && isSecretShown(credential.created_at) && !(first.expires_at && first.expires_at <= now())
   const secret = is_shown
     ? keyring.unseal(first.sealed, ownerOfCredentialSecret(credential.application_id))
     : undefined
@@ -82,26 +84,49 @@ const OVERLAP_MAX_SECONDS = 30 * 86_400
 /** The gateway tries every valid secret of a credential, so their number is limited. */
 const OLDER_SECRETS_MAX = 10
 
+/** How long the previous secret stays valid, and what identifies the rotation. */
+interface RequestedRotation {
+  readonly overlap_seconds: number
+  /** Empty for a rotation that nobody repeats. */
+  readonly operation_id: string
+}
+
 /**
- * Replaces the API secret of a credential (A6). The previous secret stays valid for the overlap, and older ones until
- * the times that were stated for them. An overlap of 0 ends all of them at once, for a secret that leaked. Refuses an
- * overlap with 9000 while 10 older secrets are valid.
+ * Replaces the API secret of a credential (A6), once per `operation_id`. The previous secret stays valid for the overlap, and older
+ * ones until the times that were stated for them. An overlap of 0 ends all of them at once, for a secret that leaked. Refuses an
+ * overlap with 9000 while 10 older secrets are valid, and with 1013 an `operation_id` of a rotation with another overlap.
  */
 export async function rotateSecret(
   { store, keys }: MerchantsDeps,
   application_id: string,
-  overlap_seconds: number,
-): Promise<{ secret: Secret; old_secret_expires_at: Date }> {
+  { overlap_seconds, operation_id }: RequestedRotation,
+): Promise<{ secret: Secret | undefined; old_secret_expires_at: Date }> {
   checkInteger(overlap_seconds, 'overlap_seconds', 0, OVERLAP_MAX_SECONDS)
-  const secret = newSecret()
-  const sealed = keys.credential.seal(secret, ownerOfCredentialSecret(application_id))
-  const secret_created_at = now()
-  const old_secret_expires_at = new Date(secret_created_at.getTime() + overlap_seconds * 1_000)
-  await store.credentials.update(application_id, ({ secrets }) => ({
-    secret_created_at,
-    secrets: [{ sealed }, ...(overlap_seconds === 0 ? [] : keepOlder(secrets, old_secret_expires_at))],
-  }))
-  return { secret, old_secret_expires_at }
+  const rotation = requestedOperation(operation_id, { overlap_seconds })
+  const owner = ownerOfCredentialSecret(application_id)
+  const sealed = keys.credential.seal(newSecret(), owner)
+  const at = now()
+  const expiryAfter = (issued_at: Date): Date => new Date(issued_at.getTime() + overlap_seconds * 1_000)
+  const { secrets, rotations, secret_created_at } = await store.credentials.update(
+    application_id,
+    (current) =>
+      findDone(current.rotations, rotation)
+        ? undefined
+        : {
+            secret_created_at: at,
+            secrets: [
+              { sealed },
+              ...(overlap_seconds === 0 ? [] : keepOlder(current.secrets, expiryAfter(at))),
+            ],
+            rotations: withDone(current.rotations, rotation, at),
+          },
+  )
+  const [newest] = secrets
+  const is_shown = newest !== undefined && isRotationShown(rotations, rotation, secret_created_at)
+  return {
+    secret: is_shown ? keys.credential.unseal(newest.sealed, owner) : undefined,
+    old_secret_expires_at: expiryAfter(findDone(rotations, rotation)?.at ?? at),
+  }
 }
 
 /** The secrets that stay valid. Only the previous secret has no `expires_at` yet. */

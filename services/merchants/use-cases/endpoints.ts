@@ -7,10 +7,11 @@ import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
+import { findDone, requestedOperation, withDone } from '#lib/patterns/idempotency/done-operations.ts'
 import { ENDPOINT_SETTINGS, type Endpoint } from '../domain/endpoint.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
-import { createOnce, isSecretShown } from './create-once.ts'
+import { createOnce, isRotationShown, isSecretShown } from './create-once.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { scopeOf } from './merchants.ts'
 
@@ -43,7 +44,7 @@ export async function createEndpoint(
     }
   })
   const { endpoint_id, sealed_secret, is_first_secret } = endpoint
-  const is_shown = sealed_secret !== undefined && is_first_secret && isSecretShown(endpoint)
+  const is_shown = sealed_secret !== undefined && is_first_secret && isSecretShown(endpoint.created_at)
   const secret = is_shown ? keyring.unseal(sealed_secret, ownerOfEndpointSecret(endpoint_id)) : undefined
   return { endpoint, secret }
 }
@@ -62,18 +63,33 @@ export async function updateEndpoint(
 }
 
 /**
- * Replaces the secret of an endpoint. The old secret stops signing at once, also for retries. An endpoint whose secret was
- * never issued starts to deliver (N7).
+ * Replaces the secret of an endpoint, once per `operation_id`. The old secret stops signing at once, also for retries. An endpoint
+ * whose secret was never issued starts to deliver (N7).
  */
-export async function rotateEndpointSecret(deps: MerchantsDeps, endpoint_id: string): Promise<Secret> {
-  const secret = newSecret()
-  const sealed_secret = deps.keys.endpoint.seal(secret, ownerOfEndpointSecret(endpoint_id))
-  await deps.store.endpoints.update(endpoint_id, () => ({
-    sealed_secret,
-    secret_created_at: now(),
-    is_first_secret: false,
-  }))
-  return secret
+export async function rotateEndpointSecret(
+  { store, keys }: MerchantsDeps,
+  endpoint_id: string,
+  operation_id: string,
+): Promise<Secret | undefined> {
+  const rotation = requestedOperation(operation_id, {})
+  const owner = ownerOfEndpointSecret(endpoint_id)
+  const issued_secret = keys.endpoint.seal(newSecret(), owner)
+  const at = now()
+  const { sealed_secret, secret_created_at, rotations } = await store.endpoints.update(
+    endpoint_id,
+    (current) =>
+      findDone(current.rotations, rotation)
+        ? undefined
+        : {
+            sealed_secret: issued_secret,
+            secret_created_at: at,
+            is_first_secret: false,
+            rotations: withDone(current.rotations, rotation, at),
+          },
+  )
+  if (sealed_secret === undefined || secret_created_at === undefined) return undefined
+  const is_shown = isRotationShown(rotations, rotation, secret_created_at)
+  return is_shown ? keys.endpoint.unseal(sealed_secret, owner) : undefined
 }
 
 /** Accepts the URL of an endpoint by its text and by the present addresses of its host (N9); anything else is 9000. */

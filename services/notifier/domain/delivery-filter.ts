@@ -77,6 +77,8 @@ export function isSelected(delivery: Delivery, filter: DeliveryFilter): boolean 
 /** A request to queue all dead deliveries that a filter selects, and its progress. */
 export interface Replay extends DeliverySelection {
   readonly replay_id: string
+  /** Of the request, to tell its repetition from another one under its `operation_id` (O12). Absent without an `operation_id`. */
+  readonly payload_hash?: string
   readonly created_to: Date
   /** Counts the deliveries and queues none. */
   readonly is_dry_run: boolean

@@ -1,5 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { FailureReason } from '#lib/http/http-failure.ts'
+import type { DoneOperation } from '#lib/patterns/idempotency/done-operations.ts'
 import type { DeliveryTarget } from './destination.ts'
 import type { StoredEvent } from './event.ts'
 
@@ -96,6 +97,8 @@ export interface Delivery extends DeliveryTarget {
   readonly erased_at?: Date | undefined
   /** Set while it is the probe of its breaker: if the probe fails, it waits again. */
   readonly is_probe?: true | undefined
+  /** The last replays by the operator, the newest last: a repetition queues nothing again (O12). */
+  readonly replays?: readonly DoneOperation[]
   readonly created_at: Date
   /** When the store deletes it, together with its event. */
   readonly kept_until: Date

@@ -3,6 +3,7 @@ import {
   DeliveryService,
   type ListDeliveriesRequest,
   ListDeliveriesRequestSchema,
+  type ReplayDeliveryRequest,
 } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { currentRequest } from '#lib/base/context.ts'
 import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
@@ -109,11 +110,12 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
     }),
     replayDelivery: by(['backoffice'], async (request) => {
       const delivery_id = requiredId(request.deliveryId, 'delivery_id')
-      return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id, request.queueAnyway)) }
+      return { delivery: deliveryToProto(await replayDelivery(deps, delivery_id, replayOptions(request))) }
     }),
-    replayDeliveries: by(['backoffice'], async ({ filter, dryRun, queueAnyway }) => {
+    replayDeliveries: by(['backoffice'], async ({ filter, dryRun, ...options }) => {
       const selection = selectionFromProto(requiredMessage(filter, 'filter'), 'filter.')
-      return { replay: replayToProto(await replayDeliveries(deps, selection, dryRun, queueAnyway)) }
+      const replay = await replayDeliveries(deps, selection, dryRun, replayOptions(options))
+      return { replay: replayToProto(replay) }
     }),
     getReplay: by(['backoffice', 'internal'], async (request) => {
       const replay_id = requiredId(request.replayId, 'replay_id')
@@ -135,6 +137,13 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
     })),
     summarizeDeliveries: by(['backoffice', 'internal'], () => summarizeDeliveries(deps)),
   })
+}
+
+function replayOptions({
+  queueAnyway,
+  operationId,
+}: Pick<ReplayDeliveryRequest, 'queueAnyway' | 'operationId'>) {
+  return { is_anyway: queueAnyway, operation_id: checkLine(operationId, 'operation_id') }
 }
 
 /** Answers a list of all merchants. Throws 9000 for a filter that it does not have. */

@@ -63,7 +63,9 @@ test.each([
     },
   }
   if (is_by_filter)
-    expect(await replayDeliveries(late_deps, { merchant_id: dead.merchant_id }, false, true)).toMatchObject({
+    expect(
+      await replayDeliveries(late_deps, { merchant_id: dead.merchant_id }, false, { is_anyway: true }),
+    ).toMatchObject({
       matched: 1,
       queued: 0,
     })
@@ -134,7 +136,7 @@ test('a replay by filter whose notifier is killed at any step goes on in another
       pipeline: { wake: (waiting) => takeStep().then(() => pipeline.wake(waiting)) },
     }
     // The first step stores the replay.
-    const answer = replayDeliveries(killed_deps, { merchant_id: '7001' }, false, true)
+    const answer = replayDeliveries(killed_deps, { merchant_id: '7001' }, false, { is_anyway: true })
     await fixture.clock.advance(45_000)
     const { replay_id } = await answer
     expect((await replays.get({ replay_id }))?.ended_at).toBeDefined()
@@ -241,8 +243,8 @@ test.each([
     if (dead === undefined) throw new Error('there is no delivery')
     const replay = (anyway: boolean): Promise<unknown> =>
       is_by_filter
-        ? replayDeliveries(deps, { merchant_id: dead.merchant_id }, false, anyway)
-        : replayDelivery(deps, dead.delivery_id, anyway)
+        ? replayDeliveries(deps, { merchant_id: dead.merchant_id }, false, { is_anyway: anyway })
+        : replayDelivery(deps, dead.delivery_id, { is_anyway: anyway })
     await expect(replay(false)).rejects.toMatchObject({
       code: 8801,
       details: { reason: expect.stringContaining('endpoint:open') },

@@ -1,11 +1,19 @@
+import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { withTimeout } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import type { BackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { startDueWalk } from '#lib/patterns/due-walk.ts'
+import {
+  findDone,
+  type RequestedOperation,
+  requestedOperation,
+  withDone,
+} from '#lib/patterns/idempotency/done-operations.ts'
+import { canonicalJson, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { mergeRanges } from '#lib/patterns/paging/merge-ranges.ts'
-import { update } from '#lib/patterns/update.ts'
+import { insertOrGet, update } from '#lib/patterns/update.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -27,27 +35,43 @@ interface ReplayDeliveryDeps {
   storeNow(): Date
 }
 
+/** How a replay is asked for. */
+interface ReplayOptions {
+  /** Queues also while the breaker of the destination is open. */
+  readonly is_anyway?: boolean
+  /** Empty for a replay that nobody repeats. */
+  readonly operation_id?: string
+}
+
 /**
- * Queues one dead delivery again (N6), and returns it. A delivery that waits already is returned as it is, so that a
- * repetition does no harm. Throws 1003 for an unknown delivery, 9000 for one that was delivered, and 8801 for one that was erased. So
- * it does while the breaker of its destination is open, unless it is queued `anyway`: then it would only wait there.
+ * Queues one dead delivery again (N6), once per `operation_id`, and returns it. A delivery that waits already is returned as it is, and
+ * so is one that a repetition names, whatever became of it. Throws 1003 for an unknown delivery, 9000 for one that was delivered, 8801
+ * for one that was erased, and 1013 for an `operation_id` of another request. While the breaker of its destination is open it throws
+ * 8801, unless it is queued anyway: then it would only wait there.
  */
 export async function replayDelivery(
   deps: ReplayDeliveryDeps,
   delivery_id: string,
-  anyway = false,
+  { is_anyway = false, operation_id = '' }: ReplayOptions = {},
 ): Promise<Delivery> {
+  const replay = requestedOperation(operation_id, { is_anyway })
   const found = await getDelivery(deps.deliveries, delivery_id)
+  const is_repetition = findDone(found.replays, replay) !== undefined
+  if (!is_repetition) await checkReplay(deps, found, is_anyway)
+  const queued = is_repetition ? undefined : await requeueDead(deps, found, replay)
+  const present = queued ?? found
+  // Also when it was queued before: the process that queued it may have crashed before this.
+  if (present.status === 'pending' || !is_repetition) await deps.pipeline.wake(present)
+  return present
+}
+
+async function checkReplay(deps: ReplayDeliveryDeps, found: Delivery, is_anyway: boolean): Promise<void> {
   if (found.erased_at !== undefined)
     throw new PublicError(8801, {
       details: { description: 'delivery_id', reason: 'what it said was erased' },
     })
   if (found.status === 'delivered') throw fieldError(9000, 'delivery_id', 'a delivery that was not delivered')
-  if (found.status === 'dead' && !anyway) await refuseWhileOpen(deps, [found.destination_key])
-  const queued = await requeueDead(deps, found)
-  // Also when it was queued before: the process that queued it may have crashed before this.
-  await deps.pipeline.wake(queued ?? found)
-  return queued ?? found
+  if (found.status === 'dead' && !is_anyway) await refuseWhileOpen(deps, [found.destination_key])
 }
 
 /** Throws 8801, which names the destination, when the breaker of one of these destinations is open. */
@@ -81,16 +105,20 @@ async function findOpen(
 
 /**
  * Queues a dead delivery again under its old id, with fresh tries (N6). Returns the delivery; `undefined` when it is not
- * dead any more. The caller wakes its destination.
+ * dead any more, or when the same `replay` queued it before. The caller wakes its destination.
  */
 export async function requeueDead(
   { deliveries, storeNow }: Pick<ReplayDeliveryDeps, 'deliveries' | 'storeNow'>,
   dead: Delivery,
+  replay?: RequestedOperation,
 ): Promise<Delivery | undefined> {
   let is_queued = false
   const stored = await update(deliveries, deliveryKeyOf(dead), (current) => {
-    is_queued = current.status === 'dead' && current.erased_at === undefined
-    return is_queued ? queueAgain(current, storeNow()) : undefined
+    const is_repetition = replay !== undefined && findDone(current.replays, replay) !== undefined
+    is_queued = current.status === 'dead' && current.erased_at === undefined && !is_repetition
+    if (!is_queued) return undefined
+    const replays = replay && withDone(current.replays, replay, storeNow())
+    return { ...queueAgain(current, storeNow()), ...(replays && { replays }) }
   })
   return is_queued ? stored : undefined
 }
@@ -110,42 +138,70 @@ const ANSWER_MAX_MS = 2_000
 const KEPT_MS = 90 * 86_400_000
 
 /**
- * Begins to queue all dead deliveries of a selection (N6), or to count them. Returns the replay after a moment. Throws 8801 while the
- * breaker of a destination of the first batch is open, unless they are queued `anyway`. Later deliveries with an open breaker are
+ * Begins to queue all dead deliveries of a selection (N6), once per merchant and `operation_id`, or to count them. Returns the replay
+ * after a moment; a repetition gets the same replay as it is by then. Throws 8801 while the breaker of a destination of the first batch
+ * is open, unless they are queued anyway, and 1013 for an `operation_id` of another request. Later deliveries with an open breaker are
  * skipped.
  */
 export async function replayDeliveries(
   deps: ReplayDeliveriesDeps,
-  { created_to, ...selection }: DeliverySelection,
+  selection: DeliverySelection,
   is_dry_run: boolean,
-  anyway = false,
+  { is_anyway = false, operation_id = '' }: ReplayOptions = {},
 ): Promise<Replay> {
   const { replays, background, storeNow } = deps
-  if (!is_dry_run && !anyway) {
-    const { dead } = await readBatch(deps, { ...selection, created_to })
+  // A dry run changes nothing, so that it needs no id.
+  const operation =
+    is_dry_run || operation_id === '' ? undefined : operationOf(selection, is_anyway, operation_id)
+  const begun = operation && (await replays.get({ replay_id: operation.replay_id }))
+  if (begun !== undefined) return sameReplay(begun, operation)
+  if (!is_dry_run && !is_anyway) {
+    const { dead } = await readBatch(deps, selection)
     await refuseWhileOpen(
       deps,
       dead.map(({ destination_key }) => destination_key),
     )
   }
   const created_at = storeNow()
-  const replay = await replays.insert({
+  const replay = {
     ...selection,
-    created_to: created_to ?? created_at,
-    replay_id: uuidv7(),
+    created_to: selection.created_to ?? created_at,
+    ...(operation ?? { replay_id: uuidv7() }),
     is_dry_run,
-    is_anyway: anyway,
+    is_anyway,
     matched: 0,
     queued: 0,
     created_at,
     wake_at: new Date(created_at.getTime() + LEASE_MS),
     kept_until: new Date(created_at.getTime() + KEPT_MS),
-  })
+  }
+  const { stored, is_new } = await insertOrGet<Replay>(replays, { replay_id: replay.replay_id }, replay)
+  if (!is_new) return sameReplay(stored, operation)
   // The walk through the replays continues a replay that ended early.
   const onInterrupted = (error: unknown): void =>
     log.warn({ error }, 'a replay was interrupted; a notifier goes on with it')
-  await withTimeout(background.track(runReplay(deps, replay), onInterrupted), ANSWER_MAX_MS)
+  await withTimeout(background.track(runReplay(deps, stored), onInterrupted), ANSWER_MAX_MS)
   return await getReplay(deps, replay.replay_id)
+}
+
+/** The id of the replay that a request begins, which its repetition finds. */
+function operationOf(
+  { created_from, created_to, ...others }: DeliverySelection,
+  is_anyway: boolean,
+  operation_id: string,
+) {
+  const times = { created_from: created_from?.toISOString(), created_to: created_to?.toISOString() }
+  const id = sha256Hex(canonicalJson(['replay', others.merchant_id, operation_id]))
+  return {
+    replay_id: uuidFromHash(id, new Date(Number.parseInt(id.slice(-12), 16))),
+    payload_hash: payloadHash({ ...others, ...times, is_anyway }),
+  }
+}
+
+/** The replay that a repeated request has begun before. Throws 1013 when it was another request. */
+function sameReplay(begun: Replay, operation: Pick<Replay, 'payload_hash'> | undefined): Replay {
+  if (begun.payload_hash !== operation?.payload_hash) throw new PublicError(1013)
+  return begun
 }
 
 /** Reads a replay. Throws 1003 when it does not exist. */
