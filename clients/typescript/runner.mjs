@@ -14,6 +14,41 @@ let client
 const received = []
 const reported = []
 
+async function listen(server) {
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${server.address().port}/callbacks`
+}
+
+/** An Express application with a parser of JSON, as most have, and what comes before it. */
+async function listenWithExpress(...handlers) {
+  const { default: express } = await import('express')
+  const app = express()
+  app.post('/callbacks', ...handlers.map((handler) => handler(express)))
+  app.use(express.json())
+  return listen(createServer(app))
+}
+
+const RECEIVERS = {
+  plain: (...parameters) => listen(createServer(multihub.callbackListener(...parameters))),
+  Express: (...parameters) => listenWithExpress(() => multihub.callbackListener(...parameters)),
+  'Express after express.raw': (...parameters) =>
+    listenWithExpress(
+      (express) => express.raw({ type: '*/*', limit: '256kb' }),
+      () => multihub.callbackListener(...parameters),
+    ),
+  'Express after express.json': (...parameters) =>
+    listenWithExpress(
+      (express) => express.json(),
+      () => multihub.callbackListener(...parameters),
+    ),
+  async Fastify(...parameters) {
+    const { default: fastify } = await import('fastify')
+    const app = fastify()
+    app.register(multihub.fastifyCallbacks(...parameters), { prefix: '/callbacks' })
+    return `${await app.listen({ host: '127.0.0.1', port: 0 })}/callbacks`
+  },
+}
+
 const ACTS = {
   settings({ settings }) {
     client = new multihub.Client(settings)
@@ -61,15 +96,7 @@ const ACTS = {
       if (JSON.parse(new TextDecoder().decode(raw)).id === id) received.push(id)
     }
     const settings = { secrets, on_error: ({ message }) => reported.push(message) }
-    if (middleware === 'fastify') {
-      const { default: fastify } = await import('fastify')
-      const app = fastify()
-      app.register(multihub.fastifyCallbacks(settings, handle), { prefix: '/callbacks' })
-      return `${await app.listen({ host: '127.0.0.1', port: 0 })}/callbacks`
-    }
-    const server = createServer(multihub.callbackListener(settings, handle))
-    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-    return `http://127.0.0.1:${server.address().port}/callbacks`
+    return RECEIVERS[middleware](settings, handle)
   },
   received: () => received,
   reported: () => reported,

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe } from '@jest/globals'
 import { ROOT } from '../../scripts/sources/sources.ts'
 import { describeWith } from '../support/needs.ts'
@@ -40,10 +40,10 @@ const CLIENTS = join(ROOT, 'clients')
 /** What `scripts/servers/install` gets from PyPI: Flask and mypy among others. */
 export const PYTHON_PACKAGES = join(SERVERS_FOLDER, 'python')
 
-const typescript = (kind: 'esm' | 'cjs'): Language => ({
-  name: `TypeScript (${kind})`,
-  programs: [],
-  middleware: ['plain', 'fastify'],
+const typescript = (kind: 'esm' | 'cjs', node = process.execPath): Language => ({
+  name: `TypeScript (${kind}, ${basename(node)})`,
+  programs: [node],
+  middleware: ['plain', 'Express', 'Express after express.raw', 'Fastify'],
   features: ['stop', 'report', 'undefined'],
   build(folder) {
     execFileSync(process.execPath, [join(CLIENTS, 'typescript', 'build.ts'), folder])
@@ -54,10 +54,10 @@ const typescript = (kind: 'esm' | 'cjs'): Language => ({
     mkdirSync(scope, { recursive: true })
     symlinkSync(folder, join(scope, 'client'))
     writeFileSync(join(folder, 'first-deposit.mjs'), text)
-    return { command: [process.execPath, 'first-deposit.mjs'], folder }
+    return { command: [node, 'first-deposit.mjs'], folder }
   },
   start: (folder) =>
-    startRunner([process.execPath, join(CLIENTS, 'typescript', 'runner.mjs'), folder, kind], {
+    startRunner([node, join(CLIENTS, 'typescript', 'runner.mjs'), folder, kind], {
       folder: ROOT,
     }),
 })
@@ -124,8 +124,13 @@ const php: Language = {
 /** The client of each language. */
 export const LANGUAGES: readonly Language[] = [typescript('esm'), python, go, php]
 
-/** The same client in another form of its package. */
-export const OTHER_FORMS: readonly Language[] = [typescript('cjs')]
+/** The client in TypeScript on the older releases of Node.js that its page names. `scripts/servers/install` gets them. */
+export const OLDER_NODES: readonly Language[] = ['node-18', 'node-20', 'node-22'].map((name) =>
+  typescript('esm', join(SERVERS_FOLDER, 'bin', name)),
+)
+
+/** The same client in other forms of its package. */
+export const OTHER_FORMS: readonly Language[] = [typescript('cjs'), ...OLDER_NODES]
 
 /** `describe` for the tests of a language; it skips them, with a reason, where something is missing. */
 export function describeLanguage({ name, programs, probe }: Language): typeof describe.skip {

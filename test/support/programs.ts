@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import { delimiter, join, resolve } from 'node:path'
+import { delimiter, resolve } from 'node:path'
 
 /** Where `scripts/servers/install` puts the real servers. */
 export const SERVERS_FOLDER = resolve(
@@ -8,10 +8,10 @@ export const SERVERS_FOLDER = resolve(
   process.env['MULTIHUB_SERVERS_DIR'] ?? '.servers',
 )
 
-/** Finds a program in these folders or on PATH. Returns undefined if it is in none of them. */
+/** Finds a program, by its path or in these folders or on PATH. Returns undefined if it is in none of them. */
 export function findProgram(name: string, folders: readonly string[] = []): string | undefined {
   const on_path = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean)
-  return [...folders, ...on_path].map((folder) => join(folder, name)).find(isExecutable)
+  return [...folders, ...on_path].map((folder) => resolve(folder, name)).find(isExecutable)
 }
 
 /**

@@ -25,7 +25,7 @@ const READ_MS = 30_000
 
 /**
  * A listener for `http.createServer`, and a handler for Express: `app.post('/callbacks', callbackListener(...))`. With Express
- * it must come before `express.json()`, or after `express.raw({ type: '*\/*' })`, because the exact bytes are signed.
+ * it must come before `express.json()`, or after `express.raw({ type: '*\/*', limit: '256kb' })`, because the exact bytes are signed.
  */
 export function callbackListener(
   settings: ReceiverSettings,

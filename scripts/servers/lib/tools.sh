@@ -1,5 +1,6 @@
 # Programs that some tests start: compilers, interpreters and a browser of this machine, the Python packages of gRPC and of the client in
-# Python, and programs that judge the API reference. Unlike the servers, the programs are installed as packages of this Debian release.
+# Python, programs that judge the API reference, and what merchants run: Bruno and older releases of Node.js. Compilers, interpreters and the
+# browser are packages of this Debian release.
 
 python_dir=$servers_dir/python
 python_packages='grpcio==1.85.1 grpcio-tools==1.85.1 grpcio-status==1.85.1 Flask==3.1.3 mypy==1.18.2'
@@ -60,4 +61,33 @@ download_reference_tools() {
     printf '#!/bin/sh\nPYTHONPATH="%s${PYTHONPATH:+:$PYTHONPATH}" exec python3 "%s" "$@"\n' \
       "$reference_tools_dir/python" "$reference_tools_dir/python/bin/schemathesis" >"$servers_dir/bin/schemathesis" &&
     chmod +x "$servers_dir/bin/schemathesis"
+}
+
+client_tools_dir=$servers_dir/client-tools
+# With its packages the command line of Bruno has 276 MB: too much for the packages of the project, which every developer installs.
+bruno_package='@usebruno/cli@4.1.0'
+# The newest release of each older line that the client in TypeScript supports.
+node_releases='18.20.8 20.20.2 22.23.5'
+
+# bin/bru, bin/node-18, bin/node-20 and bin/node-22.
+install_client_tools() {
+  local wanted="$bruno_package $node_releases"
+  [ "$(cat "$client_tools_dir/multihub-packages" 2>/dev/null)" = "$wanted" ] && return
+  run_step 'Bruno and older releases of Node.js' "$network_hint" "$log_dir/install-client-tools.log" \
+    with_retry download_client_tools &&
+    printf '%s\n' "$wanted" >"$client_tools_dir/multihub-packages"
+}
+download_client_tools() {
+  local release name machine=x64 packages=()
+  [ "$(uname -m)" != aarch64 ] || machine=arm64
+  rm -rf "$client_tools_dir"
+  mkdir -p "$client_tools_dir" "$bin_dir"
+  for release in $node_releases; do packages+=("node-${release%%.*}@npm:node-linux-$machine@$release"); done
+  npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$client_tools_dir" \
+    "$bruno_package" "${packages[@]}" || return
+  ln -sf "$client_tools_dir/node_modules/.bin/bru" "$bin_dir/bru" || return
+  for release in $node_releases; do
+    name=node-${release%%.*}
+    ln -sf "$client_tools_dir/node_modules/$name/bin/node" "$bin_dir/$name" || return
+  done
 }
