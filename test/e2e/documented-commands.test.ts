@@ -52,7 +52,7 @@ async function runCommandsOf(page: string) {
   const printed = await bash(blocks.join('\n'))
   // A document has one line, and what people read may follow it in the same line.
   return printed
-    .split(/(?<=\})(?=[A-Z{])|\n/)
+    .split(/(?<=\})(?=[A-Za-z{])|\n/)
     .filter((part) => part.startsWith('{'))
     .map((json) => JSON.parse(json))
 }
@@ -155,6 +155,19 @@ testInBash('the commands of the page about tickets open one', async () => {
     { success: true, result: { category: 'question', status: 'open' } },
   ])
 })
+
+testInBash(
+  'the commands of the page about refunds request, approve and read one, and hand in evidence',
+  async () => {
+    const [requested, refund, ticket, ...others] = await runCommandsOf('docs/merchants/refunds.md')
+    expect(others).toEqual([])
+    expect(requested).toMatchObject({ success: true, result: { amount: '50000', status: 'pending' } })
+    const { identifiers } = requested.result
+    expect(refund.result).toMatchObject({ identifiers, amount: '50000' })
+    expect(['approved', 'completed']).toContain(refund.result.status)
+    expect(ticket.result).toMatchObject({ category: 'dispute', status: 'open' })
+  },
+)
 
 testInBash('the commands of the page about authentication run its examples', async () => {
   expect(await runCommandsOf('docs/merchants/authentication.md')).toMatchObject([PONG, PONG])

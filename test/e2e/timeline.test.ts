@@ -121,7 +121,8 @@ test('a payment that failed over, was refunded in parts, charged back, called ba
   const timeline = await timelineOf(h_id)
 
   expect(timeline.next).toEqual({
-    title: "Chargeback of 100.00 INR waits for the merchant's evidence",
+    title:
+      'Chargeback of 100.00 INR waits for evidence: the merchant sends it in a ticket, the operator adds it',
     waitsFor: 'merchant',
     refs: [{ kind: 'chargeback', id: chargeback.chargebackId }],
   })

@@ -91,6 +91,7 @@ describe('ticket.create', () => {
     ['payment_issue without a payment', { category: 'payment_issue' }, 1005, 'params.payment'],
     ['a dispute without a payment', { category: 'dispute' }, 1005, 'params.payment'],
     ['a request for a refund without a payment', { category: 'refund_request' }, 1005, 'params.payment'],
+    ['both identifiers of the payment', { payment: { c_id: 'a', h_id: 'b' } }, 9000, 'params.payment.h_id'],
     ['an unknown category', { category: 'complaint' }, 9000, 'params.category'],
     ['a priority of the operator', { priority: 'urgent' }, 9000, 'params.priority'],
     ['an empty title', { title: '' }, 9000, 'params.title'],

@@ -135,11 +135,14 @@ function chargebackSteps(support: GetPaymentSupportResponse | undefined): Pendin
     ({ chargebackId, amount, status, deadlineTime }): PendingStep[] => {
       const is_open = status === ChargebackStatus.OPEN
       if (!is_open && status !== ChargebackStatus.UNDER_REVIEW) return []
-      const whom = is_open ? "waits for the merchant's evidence" : "waits for the bank's decision"
+      // No method of the merchant adds evidence (S10.5).
+      const what = is_open
+        ? 'evidence: the merchant sends it in a ticket, the operator adds it'
+        : "the bank's decision"
       return [
         {
           time: is_open && deadlineTime !== undefined ? dateOf(deadlineTime) : undefined,
-          title: `Chargeback of ${moneyText(amount)} ${whom}`,
+          title: `Chargeback of ${moneyText(amount)} waits for ${what}`,
           waits_for: is_open ? 'merchant' : 'bank',
           refs: [{ kind: 'chargeback', id: chargebackId }],
         },
