@@ -59,7 +59,7 @@ function createProgress({ stderr }: Terminal) {
 
 /**
  * Starts the RPC that does many at once, and follows it to its end. A command that was killed meanwhile finds the work that it has
- * begun; work that has ended by then is done, and new work begins. One that was killed before the answer asks for the same work under
+ * begun; work that has ended by then is done, and new work begins. A command that was killed before the answer asks for the same work under
  * its old operation id, so that it begins once. Returns the last answer.
  */
 export async function runMany(

@@ -5,6 +5,7 @@ import { eventually } from '../support/eventually.ts'
 import { type SupportClient, type SupportSystem, startSupport } from './support.fixture.ts'
 
 const APPROVALS = 'multihub.backoffice.v1.ApprovalService'
+const BALANCES = 'multihub.balances.v1.BalanceService'
 const REFUNDS = 'multihub.support.v1.RefundService'
 const CHARGEBACKS = 'multihub.support.v1.ChargebackService'
 const LIMIT = 500_000
@@ -111,4 +112,25 @@ test('a policy on MoveChargeback looks at the amount of the chargeback', async (
   expect((await door.call(second.token, `${APPROVALS}/Approve`, decision)).status).toBe(200)
   const { body: after } = await door.call(second.token, `${CHARGEBACKS}/GetChargeback`, { chargebackId })
   expect(after.chargeback.status).toBe('CHARGEBACK_STATUS_WON')
+})
+
+// O5.2
+test('a dry run of a settlement needs nobody else, also under the id of a settlement that waits', async () => {
+  const admin = await door.newPrincipal(['admin'])
+  const rpc = `${BALANCES}/Settle`
+  await door.call(admin.token, `${APPROVALS}/SetApprovalPolicy`, { rpc, currency: 'INR', aboveMinor: '0' })
+  const { merchant_id: merchantId } = shop
+  const operationId = randomUUID()
+  const settle = (fields: object) =>
+    door.call(proposer.token, rpc, {
+      merchantId,
+      environment: 'ENVIRONMENT_TEST',
+      currency: 'INR',
+      operationId,
+      ...fields,
+    })
+  const preview = { preview: { settlementPeriod: '1' } }
+  expect(await settle({ dryRun: true })).toMatchObject({ status: 200, body: preview })
+  expect(detailOf((await settle({})).body)).toMatchObject({ status: 'pending' })
+  expect(await settle({ dryRun: true })).toMatchObject({ status: 200, body: preview })
 })

@@ -1,5 +1,5 @@
 import type { Balance } from '#gen/multihub/balances/v1/balance_pb.ts'
-import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { BalanceService, type SettleResponse } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import type { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
@@ -17,6 +17,30 @@ export interface Account extends Pick<Balance, 'currency' | 'available' | 'held'
 }
 
 const available = ({ available: minor, currency }: Account): string => moneyWords({ minor, currency })
+
+/** The most routes that a sentence each is said about. */
+const ROUTES_SAID_MAX = 20
+
+function settlementSentences({ entry, preview }: SettleResponse): readonly string[] {
+  if (entry !== undefined)
+    return [
+      `Settlement period ${entry.settlementPeriod} has begun already by this request. It begins no other one.`,
+    ]
+  const { settlementPeriod = 0n, balance, routes = [] } = preview ?? {}
+  const { currency = '', available = 0n, held = 0n } = balance ?? {}
+  const others = routes.length - ROUTES_SAID_MAX
+  return [
+    `Settlement period ${settlementPeriod} would begin. Nothing is changed yet.`,
+    `The balance stays: ${moneyWords({ minor: available, currency })} available, ${moneyWords({ minor: held, currency })} held.`,
+    ...(routes.length === 0 ? ['No route has payouts in the present period.'] : []),
+    ...routes
+      .slice(0, ROUTES_SAID_MAX)
+      .map(
+        ({ serviceId, total }) => `Route ${serviceId}: ${moneyWords(total)} of payouts would count no more.`,
+      ),
+    ...(others > 0 ? [`So it is with ${others} other routes.`] : []),
+  ]
+}
 
 /** What can be done with an account of a merchant. */
 export const account_acts: readonly Act<Account>[] = [
@@ -40,6 +64,7 @@ export const account_acts: readonly Act<Account>[] = [
       'No money moves in the ledger. A period that has ended stays ended.',
     ],
     request: ({ merchantId, environment, currency }) => ({ merchantId, environment, currency }),
+    preview: async (answer) => ({ sentences: settlementSentences(answer) }),
     outcome: ({ entry }) => ({ sentences: [`Settlement period ${entry?.settlementPeriod} has begun.`] }),
   }),
 ]

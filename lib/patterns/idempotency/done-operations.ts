@@ -31,7 +31,7 @@ export function findDone(
   return found
 }
 
-/** The last 16 operations of a document, the newest last, with one that is done now. Without an `operation_id` it counts too. */
+/** Adds an operation that is done now. Returns the last 16, the newest last; an operation without an `operation_id` counts too. */
 export function withDone(
   done: readonly DoneOperation[] | undefined,
   requested: RequestedOperation,

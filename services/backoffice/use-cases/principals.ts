@@ -102,7 +102,7 @@ export async function updatePrincipal(
 /** How long the present tokens still count, and what identifies the rotation. */
 interface RequestedRotation {
   readonly overlap_seconds: number
-  /** Empty for a rotation that nobody repeats. */
+  /** Empty for a rotation that is never repeated. */
   readonly operation_id: string
 }
 

@@ -1,5 +1,6 @@
 import { CHECKPOINT_PART_ROWS } from '../limits.ts'
 import { accountsKey, type MerchantAccounts } from './merchant-accounts.ts'
+import type { WithdrawalTotals } from './payout-limits.ts'
 import { ROW_KINDS, ROW_TABLES, type RowChanges, type RowKind, type RowOf, type Rows } from './rows.ts'
 
 /** Rows of one kind, as one part of a checkpoint stores them. */
@@ -43,6 +44,11 @@ export function createShardRows(from: Partial<Rows> & { readonly parts?: readonl
     /** The accounts of a merchant, one element per currency. */
     accountsOf: (merchant_id: string): MerchantAccounts[] =>
       [...currencies].flatMap((currency) => tables.accounts.get(accountsKey(merchant_id, currency)) ?? []),
+    /** The withdrawal totals of all routes of a merchant in a currency. It reads those of the whole shard. */
+    totalsOf: (merchant_id: string, currency: string): WithdrawalTotals[] =>
+      tables.withdrawal_totals
+        .rows()
+        .filter((totals) => totals.merchant_id === merchant_id && totals.currency === currency),
     change(changes: RowChanges): void {
       for (const kind of ROW_KINDS) changeKind(kind, changes[kind])
       for (const accounts of changes.accounts.values()) if (accounts) currencies.add(accounts.currency)

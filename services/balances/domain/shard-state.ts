@@ -31,6 +31,7 @@ export function createShardState(from: ShardSource) {
     ...view,
     head: (): JournalHead => head,
     accountsOf: rows.accountsOf,
+    totalsOf: rows.totalsOf,
     /**
      * Applies one committed batch. Throws `CorruptJournal` and changes nothing when the batch contradicts the state.
      * `decided` are the changes of the draft on this very state in which the batch was decided; they need no second check.

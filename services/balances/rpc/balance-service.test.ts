@@ -177,6 +177,50 @@ describe('BalanceService', () => {
     await expect(rpcs.balances('payments').settle({ ...owner, currency: 'INR' })).rejects.toThrow()
   })
 
+  // P14
+  test('a dry run of Settle says what would end, and changes nothing', async () => {
+    await using rpcs = await openRpcs()
+    const { balances, ledger } = { balances: rpcs.balances(), ledger: rpcs.ledger() }
+    await balances.adjust(adjustment('open', 100n))
+    const hold = (holdId: string, serviceId: string, minor: bigint) =>
+      ledger.placeHold({
+        ...owner,
+        holdId,
+        amount: { minor, currency: 'INR' },
+        limits: { serviceId, timezone: 'UTC' },
+      })
+    await hold('a', '7', 30n)
+    await hold('b', '7', 5n)
+    await hold('c', '11', 20n)
+    const settle = (operationId: string, dryRun: boolean) =>
+      balances.settle({ ...owner, currency: 'INR', operationId, dryRun })
+    const balance = { currency: 'INR', available: 45n, held: 55n }
+    const routes = [
+      { serviceId: '7', total: { minor: 35n, currency: 'INR' } },
+      { serviceId: '11', total: { minor: 20n, currency: 'INR' } },
+    ]
+    for (const operationId of ['op', 'op', 'other']) {
+      const { entry, preview } = await settle(operationId, true)
+      expect([entry, preview]).toEqual([
+        undefined,
+        expect.objectContaining({
+          settlementPeriod: 1n,
+          balance: expect.objectContaining(balance),
+          routes: routes.map(({ serviceId, total }) =>
+            expect.objectContaining({ serviceId, total: expect.objectContaining(total) }),
+          ),
+        }),
+      ])
+    }
+    expect(await settle('op', false)).toMatchObject({ entry: { settlementPeriod: 1n } })
+    await hold('d', '7', 1n)
+    expect(await settle('op', true)).toMatchObject({
+      entry: { settlementPeriod: 1n },
+      preview: { settlementPeriod: 2n, routes: [{ serviceId: '7', total: { minor: 1n } }] },
+    })
+    await expect(settle('', true)).rejects.toMatchObject({ code: 1005 })
+  })
+
   test('refuses Adjust for callers other than the operator', async () => {
     await using rpcs = await openRpcs()
     await expect(rpcs.balances('payments').adjust(adjustment('op', 1n))).rejects.toThrow()

@@ -16,6 +16,7 @@ import {
   entryQueryFromProto,
   entryToProto,
   exportPartToProto,
+  settlementPreviewToProto,
   shownEntry,
 } from './entries-proto.ts'
 import { idOf, pastInstantOf, scopeOf } from './request-fields.ts'
@@ -40,9 +41,14 @@ export function createBalanceRpc(
       if (refused_code !== undefined) throw new PublicError(refused_code)
       return { entry: entryToProto(recorded), balance: balanceToProto(recorded.entry) }
     }),
-    settle: by(['backoffice'], async (request) => ({
-      entry: entryToProto(await recordCommand(ledger, settlementFromProto(request, currentAct()))),
-    })),
+    settle: by(['backoffice'], async (request) => {
+      const settlement = settlementFromProto(request, currentAct())
+      if (!request.dryRun) return { entry: entryToProto(await recordCommand(ledger, settlement)) }
+      const { environment, command } = settlement
+      const recorded = await ledger.getEntry(environment, command.merchant_id, command.id)
+      const preview = await ledger.previewSettlement(environment, command)
+      return { entry: recorded && entryToProto(recorded), preview: settlementPreviewToProto(preview) }
+    }),
     listEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, checkPageSize(request.pageSize), request.newestFirst)
       const entries = await ledger.listEntries(query)

@@ -12,6 +12,7 @@ import type {
   ExportEntriesRequest,
   ExportEntriesResponseSchema,
   ListEntriesResponseSchema,
+  SettlementPreviewSchema,
 } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
@@ -25,6 +26,7 @@ import type { AccountName, MerchantAccounts } from '../domain/merchant-accounts.
 import type { WithdrawalCount } from '../domain/payout-limits.ts'
 import { EXPORT_PART_CHARACTERS } from '../limits.ts'
 import type { EntryQuery, StatementEntry } from '../use-cases/list-entries.ts'
+import type { SettlementPreview } from '../use-cases/preview-settlement.ts'
 import { currencyOf, idOf } from './request-fields.ts'
 
 /** Maps account names to their enum values and back. */
@@ -70,6 +72,22 @@ export function entryToProto({
     heldAfter: entry.held,
     counted: entry.counted && withdrawalCountToProto(entry.counted),
     settlementPeriod: BigInt(entry.period ?? 0),
+  }
+}
+
+/** Maps what a settlement would end. */
+export function settlementPreviewToProto({
+  accounts,
+  totals,
+}: SettlementPreview): MessageInitShape<typeof SettlementPreviewSchema> {
+  const { currency } = accounts
+  return {
+    settlementPeriod: BigInt(accounts.period + 1),
+    balance: balanceToProto(accounts),
+    routes: totals.map(({ service_id, period_total }) => ({
+      serviceId: String(service_id),
+      total: { minor: period_total, currency },
+    })),
   }
 }
 

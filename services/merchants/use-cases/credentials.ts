@@ -87,7 +87,7 @@ const OLDER_SECRETS_MAX = 10
 /** How long the previous secret stays valid, and what identifies the rotation. */
 interface RequestedRotation {
   readonly overlap_seconds: number
-  /** Empty for a rotation that nobody repeats. */
+  /** Empty for a rotation that is never repeated. */
   readonly operation_id: string
 }
 

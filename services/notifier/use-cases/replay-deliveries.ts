@@ -39,15 +39,15 @@ interface ReplayDeliveryDeps {
 interface ReplayOptions {
   /** Queues also while the breaker of the destination is open. */
   readonly is_anyway?: boolean
-  /** Empty for a replay that nobody repeats. */
+  /** Empty for a replay that is never repeated. */
   readonly operation_id?: string
 }
 
 /**
- * Queues one dead delivery again (N6), once per `operation_id`, and returns it. A delivery that waits already is returned as it is, and
- * so is one that a repetition names, whatever became of it. Throws 1003 for an unknown delivery, 9000 for one that was delivered, 8801
- * for one that was erased, and 1013 for an `operation_id` of another request. While the breaker of its destination is open it throws
- * 8801, unless it is queued anyway: then it would only wait there.
+ * Queues one dead delivery again (N6), once per `operation_id`, and returns it. A delivery that waits already is returned as it is. A
+ * repetition returns the delivery in whatever status it is by then. Throws 1003 for an unknown delivery, 9000 for a delivered one, 8801
+ * for an erased one, and 1013 for an `operation_id` of another request. While the breaker of its destination is open it throws 8801,
+ * unless it is queued anyway: then it would only wait there.
  */
 export async function replayDelivery(
   deps: ReplayDeliveryDeps,

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance_service.proto.
  */
 export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIocBChJHZXRCYWxhbmNlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkYKE0dldEJhbGFuY2VzUmVzcG9uc2USLwoIYmFsYW5jZXMYASADKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlItEBCg1BZGp1c3RSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIOCgZyZWFzb24YBSABKAkSFAoMb3BlcmF0aW9uX2lkGAYgASgJEhIKCnBheW1lbnRfaWQYByABKAkicgoOQWRqdXN0UmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIuCgdiYWxhbmNlGAIgASgLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSKSAQoNU2V0dGxlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkSDgoGcmVhc29uGAUgASgJIkIKDlNldHRsZVJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnki7gIKEkxpc3RFbnRyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBISCgpwYXltZW50X2lkGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJEjAKDGNyZWF0ZWRfZnJvbRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMbmV3ZXN0X2ZpcnN0GAggASgIEhAKCGN1cnJlbmN5GAkgASgJEjMKBGtpbmQYCiABKA4yJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeUtpbmQSEwoLYXNfbWVyY2hhbnQYCyABKAgiYgoTTGlzdEVudHJpZXNSZXNwb25zZRIyCgdlbnRyaWVzGAEgAygLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIpICChRFeHBvcnRFbnRyaWVzUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBISCgpwYXltZW50X2lkGAMgASgJEhAKCGN1cnJlbmN5GAQgASgJEjAKDGNyZWF0ZWRfZnJvbRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoKcGFnZV90b2tlbhgHIAEoCRITCgthc19tZXJjaGFudBgIIAEoCCI9ChVFeHBvcnRFbnRyaWVzUmVzcG9uc2USCwoDY3N2GAEgASgJEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKDAQoPR2V0RW50cnlSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGVudHJ5X2lkGAMgASgJEhMKC2FzX21lcmNoYW50GAQgASgIIkQKEEdldEVudHJ5UmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeSIYChZTdW1tYXJpemVMZWRnZXJSZXF1ZXN0ImAKF1N1bW1hcml6ZUxlZGdlclJlc3BvbnNlEhIKCmNvbnNpc3RlbnQYASABKAgSMQoNdmVyaWZpZWRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAytwUKDkJhbGFuY2VTZXJ2aWNlEmIKC0dldEJhbGFuY2VzEigubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0QmFsYW5jZXNSZXNwb25zZRJTCgZBZGp1c3QSIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXF1ZXN0GiQubXVsdGlodWIuYmFsYW5jZXMudjEuQWRqdXN0UmVzcG9uc2USUwoGU2V0dGxlEiMubXVsdGlodWIuYmFsYW5jZXMudjEuU2V0dGxlUmVxdWVzdBokLm11bHRpaHViLmJhbGFuY2VzLnYxLlNldHRsZVJlc3BvbnNlEmIKC0xpc3RFbnRyaWVzEigubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXNwb25zZRJoCg1FeHBvcnRFbnRyaWVzEioubXVsdGlodWIuYmFsYW5jZXMudjEuRXhwb3J0RW50cmllc1JlcXVlc3QaKy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5FeHBvcnRFbnRyaWVzUmVzcG9uc2USWQoIR2V0RW50cnkSJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRFbnRyeVJlcXVlc3QaJi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRFbnRyeVJlc3BvbnNlEm4KD1N1bW1hcml6ZUxlZGdlchIsLm11bHRpaHViLmJhbGFuY2VzLnYxLlN1bW1hcml6ZUxlZGdlclJlcXVlc3QaLS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TdW1tYXJpemVMZWRnZXJSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIocBChJHZXRCYWxhbmNlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkYKE0dldEJhbGFuY2VzUmVzcG9uc2USLwoIYmFsYW5jZXMYASADKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlItEBCg1BZGp1c3RSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIOCgZyZWFzb24YBSABKAkSFAoMb3BlcmF0aW9uX2lkGAYgASgJEhIKCnBheW1lbnRfaWQYByABKAkicgoOQWRqdXN0UmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIuCgdiYWxhbmNlGAIgASgLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSKjAQoNU2V0dGxlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkSDgoGcmVhc29uGAUgASgJEg8KB2RyeV9ydW4YBiABKAgifAoOU2V0dGxlUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRI4CgdwcmV2aWV3GAIgASgLMicubXVsdGlodWIuYmFsYW5jZXMudjEuU2V0dGxlbWVudFByZXZpZXcilgEKEVNldHRsZW1lbnRQcmV2aWV3EhkKEXNldHRsZW1lbnRfcGVyaW9kGAEgASgDEi4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlEjYKBnJvdXRlcxgDIAMoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlJvdXRlUGVyaW9kVG90YWwiVAoQUm91dGVQZXJpb2RUb3RhbBIWCgpzZXJ2aWNlX2lkGAEgASgDQgIwARIoCgV0b3RhbBgCIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leSLuAgoSTGlzdEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSMAoMY3JlYXRlZF9mcm9tGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxuZXdlc3RfZmlyc3QYCCABKAgSEAoIY3VycmVuY3kYCSABKAkSMwoEa2luZBgKIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgthc19tZXJjaGFudBgLIAEoCCJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkikgIKFEV4cG9ydEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEAoIY3VycmVuY3kYBCABKAkSMAoMY3JlYXRlZF9mcm9tGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX3Rva2VuGAcgASgJEhMKC2FzX21lcmNoYW50GAggASgIIj0KFUV4cG9ydEVudHJpZXNSZXNwb25zZRILCgNjc3YYASABKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIoMBCg9HZXRFbnRyeVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEAoIZW50cnlfaWQYAyABKAkSEwoLYXNfbWVyY2hhbnQYBCABKAgiRAoQR2V0RW50cnlSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5IhgKFlN1bW1hcml6ZUxlZGdlclJlcXVlc3QiYAoXU3VtbWFyaXplTGVkZ2VyUmVzcG9uc2USEgoKY29uc2lzdGVudBgBIAEoCBIxCg12ZXJpZmllZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDK3BQoOQmFsYW5jZVNlcnZpY2USYgoLR2V0QmFsYW5jZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1Jlc3BvbnNlElMKBkFkanVzdBIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXNwb25zZRJTCgZTZXR0bGUSIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TZXR0bGVSZXF1ZXN0GiQubXVsdGlodWIuYmFsYW5jZXMudjEuU2V0dGxlUmVzcG9uc2USYgoLTGlzdEVudHJpZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MaXN0RW50cmllc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MaXN0RW50cmllc1Jlc3BvbnNlEmgKDUV4cG9ydEVudHJpZXMSKi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5FeHBvcnRFbnRyaWVzUmVxdWVzdBorLm11bHRpaHViLmJhbGFuY2VzLnYxLkV4cG9ydEVudHJpZXNSZXNwb25zZRJZCghHZXRFbnRyeRIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEVudHJ5UmVxdWVzdBomLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEVudHJ5UmVzcG9uc2USbgoPU3VtbWFyaXplTGVkZ2VyEiwubXVsdGlodWIuYmFsYW5jZXMudjEuU3VtbWFyaXplTGVkZ2VyUmVxdWVzdBotLm11bHRpaHViLmJhbGFuY2VzLnYxLlN1bW1hcml6ZUxlZGdlclJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * GetBalancesRequest selects a merchant and an environment.
@@ -207,6 +207,13 @@ export type SettleRequest = Message<"multihub.balances.v1.SettleRequest"> & {
    * @generated from field: string reason = 5;
    */
   reason: string;
+
+  /**
+   * dry_run changes nothing, and answers with the preview.
+   *
+   * @generated from field: bool dry_run = 6;
+   */
+  dryRun: boolean;
 };
 
 /**
@@ -217,17 +224,25 @@ export const SettleRequestSchema: GenMessage<SettleRequest> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 4);
 
 /**
- * SettleResponse contains the entry of the settlement.
+ * SettleResponse contains the entry of the settlement, or its preview.
  *
  * @generated from message multihub.balances.v1.SettleResponse
  */
 export type SettleResponse = Message<"multihub.balances.v1.SettleResponse"> & {
   /**
-   * entry is the only entry of this operation_id. Its settlement_period is the period that it began.
+   * entry is the only entry of this operation_id. Its settlement_period is the period that it began. With dry_run it is absent,
+   * unless the settlement was recorded before.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
    */
   entry?: LedgerEntry | undefined;
+
+  /**
+   * preview is present with dry_run only.
+   *
+   * @generated from field: multihub.balances.v1.SettlementPreview preview = 2;
+   */
+  preview?: SettlementPreview | undefined;
 };
 
 /**
@@ -236,6 +251,69 @@ export type SettleResponse = Message<"multihub.balances.v1.SettleResponse"> & {
  */
 export const SettleResponseSchema: GenMessage<SettleResponse> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 5);
+
+/**
+ * SettlementPreview is what a settlement would do now. It moves no money.
+ *
+ * @generated from message multihub.balances.v1.SettlementPreview
+ */
+export type SettlementPreview = Message<"multihub.balances.v1.SettlementPreview"> & {
+  /**
+   * settlement_period is the period that would begin.
+   *
+   * @generated from field: int64 settlement_period = 1;
+   */
+  settlementPeriod: bigint;
+
+  /**
+   * balance is the present balance in the currency, which would stay as it is.
+   *
+   * @generated from field: multihub.balances.v1.Balance balance = 2;
+   */
+  balance?: Balance | undefined;
+
+  /**
+   * routes are the routes with withdrawals in the period that would end, in the order of their ids.
+   *
+   * @generated from field: repeated multihub.balances.v1.RoutePeriodTotal routes = 3;
+   */
+  routes: RoutePeriodTotal[];
+};
+
+/**
+ * Describes the message multihub.balances.v1.SettlementPreview.
+ * Use `create(SettlementPreviewSchema)` to create a new message.
+ */
+export const SettlementPreviewSchema: GenMessage<SettlementPreview> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 6);
+
+/**
+ * RoutePeriodTotal is what the withdrawals of a route come to in a settlement period.
+ *
+ * @generated from message multihub.balances.v1.RoutePeriodTotal
+ */
+export type RoutePeriodTotal = Message<"multihub.balances.v1.RoutePeriodTotal"> & {
+  /**
+   * service_id is the public id of the route.
+   *
+   * @generated from field: int64 service_id = 1 [jstype = JS_STRING];
+   */
+  serviceId: string;
+
+  /**
+   * total is the sum of the accepted withdrawals. It would count from 0 again.
+   *
+   * @generated from field: multihub.common.v1.Money total = 2;
+   */
+  total?: Money | undefined;
+};
+
+/**
+ * Describes the message multihub.balances.v1.RoutePeriodTotal.
+ * Use `create(RoutePeriodTotalSchema)` to create a new message.
+ */
+export const RoutePeriodTotalSchema: GenMessage<RoutePeriodTotal> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 7);
 
 /**
  * ListEntriesRequest selects a page of entries.
@@ -327,7 +405,7 @@ export type ListEntriesRequest = Message<"multihub.balances.v1.ListEntriesReques
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 6);
+  messageDesc(file_multihub_balances_v1_balance_service, 8);
 
 /**
  * ListEntriesResponse is a page of entries.
@@ -355,7 +433,7 @@ export type ListEntriesResponse = Message<"multihub.balances.v1.ListEntriesRespo
  * Use `create(ListEntriesResponseSchema)` to create a new message.
  */
 export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 7);
+  messageDesc(file_multihub_balances_v1_balance_service, 9);
 
 /**
  * ExportEntriesRequest selects the entries of an export and the part of it.
@@ -426,7 +504,7 @@ export type ExportEntriesRequest = Message<"multihub.balances.v1.ExportEntriesRe
  * Use `create(ExportEntriesRequestSchema)` to create a new message.
  */
 export const ExportEntriesRequestSchema: GenMessage<ExportEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 8);
+  messageDesc(file_multihub_balances_v1_balance_service, 10);
 
 /**
  * ExportEntriesResponse is a part of an export.
@@ -454,7 +532,7 @@ export type ExportEntriesResponse = Message<"multihub.balances.v1.ExportEntriesR
  * Use `create(ExportEntriesResponseSchema)` to create a new message.
  */
 export const ExportEntriesResponseSchema: GenMessage<ExportEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 9);
+  messageDesc(file_multihub_balances_v1_balance_service, 11);
 
 /**
  * GetEntryRequest identifies an entry.
@@ -496,7 +574,7 @@ export type GetEntryRequest = Message<"multihub.balances.v1.GetEntryRequest"> & 
  * Use `create(GetEntryRequestSchema)` to create a new message.
  */
 export const GetEntryRequestSchema: GenMessage<GetEntryRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 10);
+  messageDesc(file_multihub_balances_v1_balance_service, 12);
 
 /**
  * GetEntryResponse holds the entry.
@@ -517,7 +595,7 @@ export type GetEntryResponse = Message<"multihub.balances.v1.GetEntryResponse"> 
  * Use `create(GetEntryResponseSchema)` to create a new message.
  */
 export const GetEntryResponseSchema: GenMessage<GetEntryResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 11);
+  messageDesc(file_multihub_balances_v1_balance_service, 13);
 
 /**
  * SummarizeLedgerRequest has no filter: the ledger is verified as a whole.
@@ -532,7 +610,7 @@ export type SummarizeLedgerRequest = Message<"multihub.balances.v1.SummarizeLedg
  * Use `create(SummarizeLedgerRequestSchema)` to create a new message.
  */
 export const SummarizeLedgerRequestSchema: GenMessage<SummarizeLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 12);
+  messageDesc(file_multihub_balances_v1_balance_service, 14);
 
 /**
  * SummarizeLedgerResponse says what the last verification of each part of the ledger has found.
@@ -560,7 +638,7 @@ export type SummarizeLedgerResponse = Message<"multihub.balances.v1.SummarizeLed
  * Use `create(SummarizeLedgerResponseSchema)` to create a new message.
  */
 export const SummarizeLedgerResponseSchema: GenMessage<SummarizeLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 13);
+  messageDesc(file_multihub_balances_v1_balance_service, 15);
 
 /**
  * BalanceService reads balances and entries. The operator corrects balances and repairs checkpoints with it.
@@ -590,7 +668,7 @@ export const BalanceService: GenService<{
   },
   /**
    * Settle begins a new settlement period on all routes of a currency. Repeating it with the same operation_id changes
-   * nothing.
+   * nothing. With dry_run it only says what it would end.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.Settle
    */

@@ -271,8 +271,8 @@ export type ReplayDeliveryRequest = Message<"multihub.notifier.v1.ReplayDelivery
   queueAnyway: boolean;
 
   /**
-   * operation_id, when given, makes a repetition harmless: it queues nothing again and returns the present delivery, whatever
-   * became of it. With another queue_anyway it is refused with 1013. The last 16 replays of a delivery are remembered. 1 to 128
+   * operation_id, when given, makes a repetition harmless: it queues nothing again and returns the present delivery, in any
+   * status. With another queue_anyway it is refused with 1013. The last 16 replays of a delivery are remembered. 1 to 128
    * characters.
    *
    * @generated from field: string operation_id = 3;
