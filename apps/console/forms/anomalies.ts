@@ -1,5 +1,7 @@
-import { type Anomaly, AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { type Anomaly, AnomalyKind, AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { addressOf } from '../values/addresses.ts'
 import { type Act, act } from './act.ts'
 import type { Call } from './call.ts'
 
@@ -14,7 +16,9 @@ function resolve(
     name,
     method: PaymentService.method.resolveAnomaly,
     rights: [right],
-    isOffered: (anomaly: Anomaly) => anomaly.resolution === undefined,
+    // Only a dismissal is about no payment.
+    isOffered: ({ resolution: decided, paymentId }: Anomaly) =>
+      decided === undefined && (paymentId !== '' || resolution === AnomalyResolutionKind.DISMISSED),
     effects: ({ description }) => [description, ...effects],
     request: ({ anomalyId }) => ({ anomalyId, resolution }),
     async run({ item, request, reason, call }) {
@@ -38,6 +42,23 @@ async function amountOf({ paymentId, refundId }: Anomaly, call: Call) {
 
 /** The decisions about an anomaly. */
 export const anomaly_acts: readonly Act<Anomaly>[] = [
+  act({
+    name: 'It is the same account',
+    method: ProviderAccountService.method.confirmAccountMoved,
+    isOffered: ({ kind, resolution, accountId }: Anomaly) =>
+      kind === AnomalyKind.ACCOUNT_MOVED && resolution === undefined && accountId !== undefined,
+    effects: ({ description, accountId }) => [
+      description,
+      `Account ${accountId}, as it is configured now, is asked about everything that was sent to it before. What is open is sent again there, and refunds go there.`,
+      'If it does not know those operations, they can be paid twice. Confirm it when all processes have the new configuration.',
+    ],
+    request: ({ accountId }) => ({ accountId: accountId ?? '' }),
+    confirm: ({ accountId }) => accountId ?? '',
+    outcome: ({ account }) => ({
+      sentences: [`Account ${account?.accountId} is confirmed, and the anomaly is resolved.`],
+      address: addressOf('provider_account', account?.accountId ?? ''),
+    }),
+  }),
   resolve('Dismiss', AnomalyResolutionKind.DISMISSED, 'support', ['Nothing is left to do. No money moves.']),
   resolve('It was paid', AnomalyResolutionKind.PAID, 'money', [
     'The open payment or refund ends as a success with its own amount, and the ledger books it. It is final.',

@@ -15,9 +15,16 @@ import {
   CreateRouteRequestSchema,
   UpdateRouteRequestSchema,
 } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import {
+  type Anomaly,
+  AnomalyKind,
+  AnomalyResolutionSchema,
+  AnomalySchema,
+} from '#gen/multihub/payments/v1/payment_pb.ts'
 import { ATTACHMENT_TYPES } from '#lib/contract/attachments.ts'
 import { ALL_METHODS } from '#lib/contract/payment-methods.ts'
 import type { Act } from './act.ts'
+import { anomaly_acts } from './anomalies.ts'
 import { EVIDENCE_TYPES, evidenceType } from './chargebacks.ts'
 import { credential_acts } from './credentials.ts'
 import { findField } from './fields.ts'
@@ -275,4 +282,25 @@ test('a settlement says what it would end before it is done', async () => {
   expect((await said({ entry: { settlementPeriod: 2n }, preview: { settlementPeriod: 3n } }))[0]).toContain(
     'Settlement period 2 has begun already',
   )
+})
+
+test('a moved account is confirmed from its anomaly, and no payment of it is decided', () => {
+  const anomaly = create(AnomalySchema, {
+    anomalyId: 'a',
+    kind: AnomalyKind.ACCOUNT_MOVED,
+    accountId: 'sandbox',
+    description: 'provider account sandbox has another base URL',
+  })
+  const offered = (item: Anomaly) =>
+    anomaly_acts.filter((one) => one.isOffered?.(item)).map(({ name }) => name)
+  expect(offered(anomaly)).toEqual(['It is the same account', 'Dismiss'])
+  expect(offered({ ...anomaly, resolution: create(AnomalyResolutionSchema) })).toEqual([])
+  expect(offered({ ...anomaly, kind: AnomalyKind.OPEN_TOO_LONG, paymentId: 'p' })).toEqual([
+    'Dismiss',
+    'It was paid',
+    'It was not paid',
+  ])
+  const confirm = act(anomaly_acts, 'It is the same account')
+  expect(confirm.confirm?.(anomaly)).toBe('sandbox')
+  expect(read(confirm, anomaly, {}).request).toEqual({ accountId: 'sandbox', operationId: 'one' })
 })
