@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -19,6 +20,8 @@ const (
 	scanPollMax          = 4 * time.Second
 )
 
+var secretForm = regexp.MustCompile("^[0-9a-f]{64}$")
+
 // Client signs requests, verifies the signature of each answer before it uses it, and repeats what is harmless to repeat. Its
 // methods return a *RefusalError for a signed refusal and a *TransportError without a signed answer. Goroutines can share it.
 type Client struct {
@@ -28,11 +31,11 @@ type Client struct {
 
 // NewClient makes a client of one credential.
 func NewClient(settings Settings) (*Client, error) {
-	if settings.Secret == "" {
-		return nil, errors.New("the secret is empty")
+	if !secretForm.MatchString(settings.Secret) {
+		return nil, errors.New("the secret is not 64 lower-case hexadecimal characters")
 	}
 	if settings.Version != "v1" && settings.Version != "v2" {
-		return nil, errors.New("the version is v1 or v2")
+		return nil, errors.New("the version is not v1 or v2")
 	}
 	settings.BaseURL = strings.TrimRight(settings.BaseURL, "/")
 	orDefault(&settings.Timeout, 40*time.Second)

@@ -98,6 +98,8 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 				if codeOf(err) != 0 {
 					return nil, err
 				}
+			case isCredentialRefused(err) && isCredentialRefused(problem):
+				return nil, &OutcomeUnknownError{wanted.cID, problem}
 			case !again && codeOf(problem) != notFound && (mayExist || !isRefusedAlike(err, problem)):
 				return nil, &OutcomeUnknownError{wanted.cID, problem}
 			}

@@ -41,7 +41,8 @@ func (e *RefusalError) RetryAfter() time.Duration {
 }
 
 // TransportError says that no signed answer arrived, so whether the server has acted is not known. Reason is no_answer,
-// timeout, unsigned, too_large, malformed or other_request; Text is what arrived instead, which proves nothing.
+// timeout, credential, unsigned, too_large, malformed or other_request; Text is what arrived instead, which proves nothing.
+// credential is an unsigned refusal of the signature or the application id: when it stays, one of the two is wrong.
 type TransportError struct {
 	Reason     string
 	Message    string

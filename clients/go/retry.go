@@ -18,6 +18,12 @@ func isUnanswered(err error) bool {
 	return errors.As(err, &refusal) && refusal.Code == nonceUsed
 }
 
+// isCredentialRefused says whether an unsigned answer refuses the credential. A server that does so once does so again.
+func isCredentialRefused(err error) bool {
+	var transport *TransportError
+	return errors.As(err, &transport) && transport.Reason == credential
+}
+
 // waitAfter returns how long to wait before the request is sent again; false if it must not be, or no try or no time is left.
 func (s Settings) waitAfter(err error, tries int, began time.Time) (time.Duration, bool) {
 	canRepeat := isUnanswered(err)
@@ -44,7 +50,7 @@ func repeatedly[T any](ctx context.Context, s Settings, began time.Time, send fu
 			return result, nil
 		}
 		wait, again := s.waitAfter(err, tries, began)
-		if !again {
+		if !again || isCredentialRefused(err) {
 			return result, err
 		}
 		if err := pause(ctx, wait); err != nil {

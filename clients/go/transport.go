@@ -18,6 +18,8 @@ import (
 const (
 	answerMaxBytes = 16 << 20
 	textMax        = 2000
+	// credential is the reason of an unsigned refusal of the credential.
+	credential = "credential"
 )
 
 // Settings is what a client knows. A zero value of the last six means the default.
@@ -108,10 +110,24 @@ func (c *Client) sendSigned(ctx context.Context, body []byte, to target) (json.R
 		isSigned = VerifyV1(s.Secret, got.body, got.header.Get("X-Data-Hash"))
 	}
 	if !isSigned {
-		message := fmt.Sprintf("HTTP %d: the answer is not signed with this secret: %s", got.status, got.text())
-		return nil, &TransportError{Reason: "unsigned", Message: message, HTTPStatus: got.status, Text: got.text()}
+		return nil, unsigned(got)
 	}
 	return resultOf(got)
+}
+
+func unsigned(got answer) error {
+	var claim struct {
+		Error struct {
+			Code int `json:"code"`
+		} `json:"error"`
+	}
+	reason, hint := "unsigned", ""
+	// The refusals that the server does not sign, because it does not know whose secret to sign them with.
+	if json.Unmarshal(got.body, &claim) == nil && claim.Error.Code >= 3000 && claim.Error.Code <= 3003 {
+		reason, hint = credential, "; check the secret and the application id first"
+	}
+	message := fmt.Sprintf("HTTP %d: the answer is not signed with this secret%s: %s", got.status, hint, got.text())
+	return &TransportError{Reason: reason, Message: message, HTTPStatus: got.status, Text: got.text()}
 }
 
 func resultOf(got answer) (json.RawMessage, error) {

@@ -206,6 +206,46 @@ for (const language of LANGUAGES)
         expect(refused.error).toMatchObject({ kind: 'refusal', code: 9000 })
       })
 
+      test.each(['v1', 'v2'] as const)(
+        'says on %s that the secret may be wrong, without trying again',
+        async (version) => {
+          const other = { secret: '0'.repeat(64) }
+          const hint = 'check the secret and the application id first'
+          await use(version, other)
+          proxy.plan('pass')
+          const { error } = await runner.act(callAct('gateway.ping', {}))
+          expect(error).toMatchObject({ kind: 'transport', reason: 'credential' })
+          expect(error?.message).toContain(hint)
+          expect(error?.text).toContain('3000')
+          expect(proxy.seen.length).toBe(1)
+          proxy.plan('pass')
+          const created = await runner.act(createAct('payment.out', randomUUID()))
+          expect(created.error?.kind).toBe('unknown')
+          expect(created.error?.message).toContain(hint)
+          // The create, and the look-up that could have shown it.
+          expect(proxy.seen.length).toBe(2)
+          await use('v1')
+        },
+      )
+
+      test('refuses settings with a malformed secret or an unknown version, and a call of an unknown method', async () => {
+        for (const [wrong, message] of [
+          [{ secret: 'abc' }, 'the secret is not 64 lower-case hexadecimal characters'],
+          [{ secret: 'A'.repeat(64) }, 'the secret is not 64'],
+          [{ secret: `${'a'.repeat(64)}\n` }, 'the secret is not 64'],
+          [{ version: 'v3' }, 'the version is not v1 or v2'],
+        ] as const) {
+          const { error } = await use('v1', wrong)
+          expect(error?.kind).toBe('other')
+          expect(error?.message).toContain(message)
+        }
+        await use('v1')
+        proxy.plan('pass')
+        const { error } = await runner.act(callAct('payment.list', {}))
+        expect(error?.message).toContain('there is no method payment.list')
+        expect(proxy.seen).toEqual([])
+      })
+
       test('reads a balance beyond 2^53 exactly', async () => {
         const amounts =
           '[{"value":9223372036854775807,"value_freezing":0,"value_blocking":0,"currency":"INR","enabled":true}]'
@@ -221,7 +261,7 @@ for (const language of LANGUAGES)
         expect(proxy.seen.length).toBe(4)
         proxy.plan('unsigned_3001')
         const { error } = await runner.act(callAct('gateway.ping', {}))
-        expect(error).toMatchObject({ kind: 'transport', reason: 'unsigned' })
+        expect(error).toMatchObject({ kind: 'transport', reason: 'credential' })
         expect(error?.text).toContain('no application id')
         proxy.plan('pass')
         const refused = await runner.act(callAct('ticket.get', { params: { identifiers: { c_id: '' } } }))

@@ -42,6 +42,12 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'the answer is an older refusal', faults: ['old_refusal', 'pass'], outcome: 'created' },
   { name: 'every answer is an older refusal', faults: ['old_refusal'], outcome: 'unknown' },
   { name: 'a flood is refused without a signature', faults: ['unsigned_429', 'pass'], outcome: 'created' },
+  {
+    name: 'one answer is an unsigned refusal of the credential',
+    faults: ['unsigned_3001', 'pass'],
+    outcome: 'created',
+    sends: 2,
+  },
   { name: 'the answer is larger than any', faults: ['huge', 'pass'], outcome: 'created' },
   {
     name: 'the look-up fails too, in three ways',

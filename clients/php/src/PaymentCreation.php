@@ -63,6 +63,8 @@ final class PaymentCreation
                     if ($error instanceof RefusalError) {
                         throw $error;
                     }
+                } elseif (Retry::isCredentialRefused($error) && Retry::isCredentialRefused($found)) {
+                    throw new OutcomeUnknownError($cId, $found);
                 } elseif ($waitMs === null && $found->getCode() !== self::NOT_FOUND) {
                     if ($mayExist || !self::isRefusedAlike($error, $found)) {
                         throw new OutcomeUnknownError($cId, $found);

@@ -37,6 +37,12 @@ final class Retry
         return $isRepeated || $error instanceof TransportError;
     }
 
+    /** Whether an unsigned answer refuses the credential. A server that does so once does so again. */
+    public static function isCredentialRefused(MultihubError $error): bool
+    {
+        return $error instanceof TransportError && $error->reason === TransportError::CREDENTIAL;
+    }
+
     /** How long to wait before the request is sent again, in milliseconds; null if it must not be, or no try or time is left. */
     public function waitAfter(MultihubError $error, int $tries, float $beganMs): ?float
     {
@@ -66,7 +72,10 @@ final class Retry
             try {
                 return $send();
             } catch (MultihubError $error) {
-                $waitMs = $this->waitAfter($error, $tries, $beganMs) ?? throw $error;
+                $waitMs = $this->waitAfter($error, $tries, $beganMs);
+                if ($waitMs === null || self::isCredentialRefused($error)) {
+                    throw $error;
+                }
                 self::pause($waitMs);
             }
         }

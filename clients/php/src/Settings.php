@@ -26,11 +26,11 @@ final class Settings
         public readonly int $waitMaxMs = 60_000,
         public readonly int $deadlineMs = 180_000,
     ) {
-        if ($secret === '') {
-            throw new \InvalidArgumentException('the secret is empty');
+        if (preg_match('/\A[0-9a-f]{64}\z/', $secret) !== 1) {
+            throw new \InvalidArgumentException('the secret is not 64 lower-case hexadecimal characters');
         }
         if ($version !== 'v1' && $version !== 'v2') {
-            throw new \InvalidArgumentException('the version is v1 or v2');
+            throw new \InvalidArgumentException('the version is not v1 or v2');
         }
     }
 

@@ -9,6 +9,8 @@ final class Transport
 {
     private const ANSWER_MAX_BYTES = 16 * 1024 * 1024;
     private const TEXT_MAX = 2000;
+    // The refusals that the server does not sign, because it does not know whose secret to sign them with.
+    private const UNSIGNED_CODES = [3000, 3001, 3002, 3003];
 
     public function __construct(private readonly Settings $settings)
     {
@@ -43,10 +45,19 @@ final class Transport
             )
             : Signatures::verifyV1($s->secret, $content, $headers['x-data-hash'] ?? '');
         if (!$isSigned) {
-            $text = self::textOf($content);
-            throw new TransportError('unsigned', "HTTP $status: the answer is not signed with this secret: $text", $status, $text);
+            throw self::unsigned($status, $content);
         }
         return $this->resultOf($status, $content);
+    }
+
+    private static function unsigned(int $status, string $content): TransportError
+    {
+        $code = json_decode($content, true)['error']['code'] ?? null;
+        $isCredential = in_array($code, self::UNSIGNED_CODES, true);
+        $hint = $isCredential ? '; check the secret and the application id first' : '';
+        $text = self::textOf($content);
+        $message = "HTTP $status: the answer is not signed with this secret$hint: $text";
+        return new TransportError($isCredential ? TransportError::CREDENTIAL : 'unsigned', $message, $status, $text);
     }
 
     /** The start of a body, for people. */

@@ -52,7 +52,10 @@ export class Client extends MethodCalls {
 
   constructor(settings: ClientSettings) {
     super()
-    if (settings.secret === '') throw new TypeError('the secret is empty')
+    if (!/^[0-9a-f]{64}$/.test(settings.secret))
+      throw new TypeError('the secret is not 64 lower-case hexadecimal characters')
+    if (settings.version !== 'v1' && settings.version !== 'v2')
+      throw new TypeError('the version is not v1 or v2')
     const base_url = settings.base_url.replace(/\/+$/, '')
     this.#settings = { fetch: (...call) => fetch(...call), ...DEFAULTS, ...settings, base_url }
   }
@@ -63,6 +66,7 @@ export class Client extends MethodCalls {
     { signal }: CallOptions = {},
   ): Promise<Methods[M]['result']> {
     const key = METHOD_KEYS[method]
+    if (key === undefined) throw new TypeError(`there is no method ${method}`)
     if (method === 'refund.request') refuseUndefinedAmount(Object(request).params)
     const operation = key === 'operation_id' ? { operation_id: randomUUID() } : {}
     const fields = { method, params: {}, ...operation, ...definedOf(request) }

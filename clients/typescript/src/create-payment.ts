@@ -1,6 +1,6 @@
 import { MultihubError, OutcomeUnknownError, RefusalError, TransportError } from './errors.ts'
 import type { Payment, PaymentInResult, PaymentStatusResult } from './gen/types.ts'
-import { isUnanswered, pause, type RetrySettings, waitAfter } from './retry.ts'
+import { isCredentialRefused, isUnanswered, pause, type RetrySettings, waitAfter } from './retry.ts'
 
 /** What creating a payment needs. `send` sends the same bytes each time, `lookUp` calls `payment.status` and repeats it. */
 export interface CreatePaymentDeps {
@@ -84,6 +84,8 @@ async function sendUntilDecided(
         const is_recent = Date.parse(payment.timestamps.created) >= began_ms - RECENT_MS
         if (isSame(payment, wanted) && (may_exist || may_be_stale || is_recent)) return found.result
         if (error instanceof RefusalError) throw error
+      } else if (isCredentialRefused(error) && isCredentialRefused(found.error)) {
+        throw new OutcomeUnknownError(c_id, found.error)
       } else if (wait_ms === undefined && codeOf(found.error) !== NOT_FOUND) {
         if (may_exist || !isRefusedAlike(error, found.error)) throw new OutcomeUnknownError(c_id, found.error)
       }

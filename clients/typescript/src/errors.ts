@@ -45,10 +45,14 @@ export class RefusalError extends MultihubError {
   }
 }
 
-/** Why there is no answer that counts. */
+/**
+ * Why there is no answer that counts. `credential` is an unsigned refusal of the signature or the application id: when it stays,
+ * one of the two is wrong.
+ */
 export type TransportReason =
   | 'no_answer'
   | 'timeout'
+  | 'credential'
   | 'unsigned'
   | 'too_large'
   | 'malformed'

@@ -19,6 +19,11 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof RefusalError && error.code === 3000
 }
 
+/** Whether an unsigned answer refuses the credential. A server that does so once does so again. */
+export function isCredentialRefused(error: unknown): boolean {
+  return error instanceof TransportError && error.reason === 'credential'
+}
+
 /** How long to wait before the request is sent again; `undefined` if it must not be, or if the tries or the time are used up. */
 export function waitAfter(
   error: unknown,
@@ -49,7 +54,7 @@ export async function repeatedly<T>(
       return await send()
     } catch (error) {
       const wait_ms = waitAfter(error, tries, began_ms, settings)
-      if (wait_ms === undefined) throw error
+      if (wait_ms === undefined || isCredentialRefused(error)) throw error
       await pause(wait_ms, signal)
     }
   }

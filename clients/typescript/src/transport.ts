@@ -32,6 +32,8 @@ export interface RawAnswer {
 /** The largest answer that is read. */
 export const ANSWER_MAX_BYTES = 16 * 1024 * 1024
 const TEXT_MAX = 2_000
+/** The refusals that the server does not sign, because it does not know whose secret to sign them with. */
+const UNSIGNED_CODES = [3000, 3001, 3002, 3003]
 
 /** What differs between signed requests. */
 export interface SendOptions {
@@ -66,18 +68,22 @@ export async function sendSigned(
   const answer = await exchange(settings, settings.base_url + path, request, { signal })
   const text = new TextDecoder().decode(answer.body)
   const { http_status } = answer
-  if (!isSigned(settings, answer, resend_path || !is_v2 ? undefined : pair.nonce)) {
-    const shown = text.slice(0, TEXT_MAX)
-    throw new TransportError(
-      'unsigned',
-      `HTTP ${http_status}: the answer is not signed with this secret: ${shown}`,
-      {
-        http_status,
-        text: shown,
-      },
-    )
-  }
+  if (!isSigned(settings, answer, resend_path || !is_v2 ? undefined : pair.nonce))
+    throw unsigned(text.slice(0, TEXT_MAX), http_status)
   return resultOf(text, http_status)
+}
+
+function unsigned(text: string, http_status: number): TransportError {
+  let code: unknown
+  try {
+    code = Object(Object(parseJson(text)).error).code
+  } catch {
+    // Not an answer of Multihub.
+  }
+  const is_credential = UNSIGNED_CODES.some((one) => one === code)
+  const hint = is_credential ? '; check the secret and the application id first' : ''
+  const message = `HTTP ${http_status}: the answer is not signed with this secret${hint}: ${text}`
+  return new TransportError(is_credential ? 'credential' : 'unsigned', message, { http_status, text })
 }
 
 /** Sends a request within the time limit and reads at most `max_bytes` of the answer. Throws `TransportError`. */

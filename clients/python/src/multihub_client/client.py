@@ -36,15 +36,13 @@ class Client(MethodCalls):
     """
 
     def __init__(self, settings: Settings) -> None:
-        if not settings.secret:
-            raise ValueError("the secret is empty")
-        if settings.version not in ("v1", "v2"):
-            raise ValueError("the version is v1 or v2")
         self._settings = settings
 
     def call(self, method: str, request: Mapping[str, Any]) -> Any:
         """Calls a method by its name."""
-        key = METHOD_KEYS[method]
+        key = METHOD_KEYS.get(method)
+        if key is None:
+            raise ValueError(f"there is no method {method}")
         operation = {"operation_id": str(uuid.uuid4())} if key == "operation_id" else {}
         body = _encode({"method": method, "params": {}, **operation, **request})
         if key == "payment":

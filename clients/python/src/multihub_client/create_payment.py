@@ -6,7 +6,7 @@ import time
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Tuple, Union
 
 from .errors import MultihubError, OutcomeUnknownError, RefusalError, TransportError
-from .retry import is_unanswered, wait_after
+from .retry import is_credential_refused, is_unanswered, wait_after
 from .times import seconds_of
 from .transport import Settings
 
@@ -68,6 +68,8 @@ def create_payment_once(
                     return found
                 if isinstance(error, RefusalError):
                     raise error
+            elif is_credential_refused(error) and is_credential_refused(problem):
+                raise OutcomeUnknownError(c_id, problem) from problem
             elif wait_s is None and _code_of(problem) != NOT_FOUND:
                 if may_exist or not _is_refused_alike(error, problem):
                     raise OutcomeUnknownError(c_id, problem) from problem

@@ -48,8 +48,9 @@ class RefusalError(MultihubError):
 class TransportError(MultihubError):
     """No signed answer arrived, so whether the server has acted is not known.
 
-    ``reason`` is ``no_answer``, ``timeout``, ``unsigned``, ``too_large``, ``malformed`` or ``other_request``; ``text`` is
-    what arrived instead, which proves nothing.
+    ``reason`` is ``no_answer``, ``timeout``, ``credential``, ``unsigned``, ``too_large``, ``malformed`` or
+    ``other_request``; ``text`` is what arrived instead, which proves nothing. ``credential`` is an unsigned refusal of the
+    signature or the application id: when it stays, one of the two is wrong.
     """
 
     def __init__(

@@ -20,6 +20,11 @@ def is_unanswered(error: MultihubError) -> bool:
     return isinstance(error, RefusalError) and error.code == 3000
 
 
+def is_credential_refused(error: MultihubError) -> bool:
+    """Whether an unsigned answer refuses the credential. A server that does so once does so again."""
+    return isinstance(error, TransportError) and error.reason == "credential"
+
+
 def wait_after(error: MultihubError, tries: int, began_s: float, settings: Settings) -> Optional[float]:
     """How long to wait before the request is sent again; ``None`` if it must not be, or no try or no time is left."""
     can_repeat = is_unanswered(error) or (
@@ -43,7 +48,7 @@ def repeatedly(settings: Settings, send: Callable[[], T], began_s: Optional[floa
             return send()
         except MultihubError as error:
             wait_s = wait_after(error, tries, began_s, settings)
-            if wait_s is None:
+            if wait_s is None or is_credential_refused(error):
                 raise
         time.sleep(wait_s)
         tries += 1

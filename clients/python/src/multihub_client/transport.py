@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import secrets
 import socket
 import threading
@@ -17,6 +18,8 @@ from .signatures import V1_PATH, V2_PATH, ReplayPair, sign_resend, sign_v1, sign
 
 ANSWER_MAX_BYTES = 16 * 1024 * 1024
 TEXT_MAX = 2_000
+# The refusals that the server does not sign, because it does not know whose secret to sign them with.
+UNSIGNED_CODES = range(3000, 3004)
 LATE_S = 0.2
 
 
@@ -39,6 +42,12 @@ class Settings:
     wait_max_s: float = 60.0
     # After this time no try begins.
     deadline_s: float = 180.0
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[0-9a-f]{64}", self.secret):
+            raise ValueError("the secret is not 64 lower-case hexadecimal characters")
+        if self.version not in ("v1", "v2"):
+            raise ValueError("the version is not v1 or v2")
 
 
 @dataclass(frozen=True)
@@ -87,9 +96,19 @@ def send_signed(
     else:
         is_signed = verify_v1(secret, answer.body, answer.headers.get("x-data-hash", ""))
     if not is_signed:
-        message = f"HTTP {answer.http_status}: the answer is not signed with this secret: {answer.text}"
-        raise TransportError("unsigned", message, http_status=answer.http_status, text=answer.text)
+        raise _unsigned(answer)
     return _result_of(answer)
+
+
+def _unsigned(answer: Answer) -> TransportError:
+    http_status, text = answer.http_status, answer.text
+    try:
+        is_credential = json.loads(text)["error"]["code"] in UNSIGNED_CODES
+    except (ValueError, KeyError, TypeError):
+        is_credential = False
+    hint = "; check the secret and the application id first" if is_credential else ""
+    message = f"HTTP {http_status}: the answer is not signed with this secret{hint}: {text}"
+    return TransportError("credential" if is_credential else "unsigned", message, http_status=http_status, text=text)
 
 
 def _result_of(answer: Answer) -> Any:
