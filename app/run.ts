@@ -111,14 +111,23 @@ export type Command = (words: readonly string[], variables: Variables, output: C
 
 /** Runs a command that ends by itself. Exits with 0, or prints one sentence on standard error and exits with 1. */
 export function runCommand(command: (output: CommandOutput) => Promise<void>): void {
-  command({
-    printLine: (line) => writeLine(1, line),
-    printProgress: (line) => writeLine(2, line),
-  }).then(
-    () => process.exit(0),
+  const output = {
+    printLine: (line: string) => writeLine(1, line),
+    printProgress: (line: string) => writeLine(2, line),
+  }
+  void exitCodeOf(command, output).then((code) => process.exit(code))
+}
+
+/** Runs a command, prints the sentence of its failure as its last progress, and returns the code with which its process exits. */
+export function exitCodeOf(
+  command: (output: CommandOutput) => Promise<void>,
+  output: CommandOutput,
+): Promise<0 | 1> {
+  return command(output).then(
+    () => 0,
     (error: unknown) => {
-      writeLine(2, explainStartError(error))
-      process.exit(1)
+      output.printProgress(explainStartError(error))
+      return 1
     },
   )
 }

@@ -5,9 +5,11 @@ import { MongoClient } from 'mongodb'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { explainStartError } from '../../app/run.ts'
+import { backUp } from '../../operations/backup/backup.ts'
 import { restore } from '../../operations/backup/restore.ts'
 import { BACKUP_ORDER } from '../../operations/databases.ts'
-import { launch, runToEnd, runUntilEnd } from '../support/child.ts'
+import { launch } from '../support/child.ts'
+import { runHere, runHereToEnd } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
@@ -87,7 +89,7 @@ describe('a backup of embedded files', () => {
     c_id = (await alpha.deposit(100_000)).c_id
     await alpha.finalPayment(c_id)
     backup = join(system.home, 'backup')
-    await runToEnd('main.ts', ['backup', backup], variables)
+    await runHereToEnd(backUp, [backup], variables)
     await system.kill()
   }, LONG_MS)
   afterAll(() => system.end())
@@ -208,7 +210,7 @@ describe('a backup of embedded files', () => {
   test(
     'is refused by a directory that is not empty',
     async () => {
-      const { code, log } = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', backup], variables)
+      const { code, log } = await runHere(restore, ['--erasures', 'none', backup], variables)
       expect(code).toBe(1)
       expect(log).toContain(
         `${system.home}/data is not empty: stop all processes and move it away, or set another MULTIHUB_HOME`,
@@ -221,10 +223,10 @@ describe('a backup of embedded files', () => {
     'is not made of nothing, nor over another one',
     async () => {
       const nothing = { ...keys, MULTIHUB_HOME: join(system.home, 'nothing') }
-      const missing = await runUntilEnd('main.ts', ['backup', join(system.home, 'none')], nothing)
+      const missing = await runHere(backUp, [join(system.home, 'none')], nothing)
       expect(missing.code).toBe(1)
       expect(missing.log).toContain('does not exist: set MULTIHUB_HOME to the directory of the system')
-      const repeated = await runUntilEnd('main.ts', ['backup', backup], variables)
+      const repeated = await runHere(backUp, [backup], variables)
       expect(repeated.code).toBe(1)
       expect(repeated.log).toContain('is not empty: name a new directory')
     },
@@ -239,9 +241,9 @@ describe('a backup of embedded files', () => {
         return { words: [directory], variables, watched: directory, last: join(directory, 'manifest.json') }
       })
       const elsewhere = { ...keys, MULTIHUB_HOME: join(system.home, 'after-killed') }
-      const { code, log } = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', killed], elsewhere)
+      const { code, log } = await runHere(restore, ['--erasures', 'none', killed], elsewhere)
       expect({ code, log }).toMatchObject({ code: 1, log: expect.stringContaining('was not completed') })
-      await runToEnd('main.ts', ['backup', join(system.home, 'second')], variables)
+      await runHereToEnd(backUp, [join(system.home, 'second')], variables)
     },
     LONG_MS,
   )
@@ -262,11 +264,11 @@ describe('a backup of embedded files', () => {
       const home = dirname(unfinished)
       const elsewhere = { ...keys, MULTIHUB_HOME: home }
       expect(await readdir(home)).toEqual(['data.restoring'])
-      const { code, log } = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', backup], elsewhere)
+      const { code, log } = await runHere(restore, ['--erasures', 'none', backup], elsewhere)
       expect(code).toBe(1)
       expect(log).toContain('data.restoring is left of a restore that was not finished: delete it')
       await rm(join(home, 'data.restoring'), { recursive: true })
-      await runToEnd('main.ts', ['restore', '--erasures', 'none', backup], elsewhere)
+      await runHereToEnd(restore, ['--erasures', 'none', backup], elsewhere)
       expect(await readdir(home)).toEqual(['data'])
     },
     LONG_MS,

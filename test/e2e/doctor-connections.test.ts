@@ -8,8 +8,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { listen } from '#lib/http/network.ts'
+import { diagnose } from '../../operations/doctor/doctor.ts'
 import { type Certificates, makeAuthority } from '../support/certificates.ts'
 import { runUntilEnd } from '../support/child.ts'
+import { runHere } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { startOtlpReceiver } from '../support/otlp-receiver.ts'
 import { merchantService, rpcConfig, serveProcess, tokenOf } from '../support/rpc.ts'
@@ -49,14 +51,17 @@ const tlsVariables = ({ key, certificate }: Files, ca: string) => ({
 })
 
 /** Runs the command for all roles, which need no NATS, and returns the lines that are not about databases. */
-async function diagnose(variables: Readonly<Record<string, string>>) {
-  const { code, output, log } = await runUntilEnd('main.ts', ['doctor'], {
+async function runDoctor(variables: Readonly<Record<string, string>>, is_process = false) {
+  const settings = {
     MULTIHUB_HOME: home,
     MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`,
     MULTIHUB_SANDBOX_KEY: randomHex(32),
     MULTIHUB_RPC_TOKEN: tokenOf('gateway'),
     ...variables,
-  })
+  }
+  const { code, output, log } = await (is_process
+    ? runUntilEnd('main.ts', ['doctor'], settings)
+    : runHere(diagnose, [], settings))
   const lines = output.trimEnd().split('\n')
   expect(output + log).not.toContain(tokenOf('gateway'))
   return { code, lineOf: (subject: string) => lines.find((line) => line.slice(9).startsWith(subject)) }
@@ -68,7 +73,7 @@ test('tells why a process over TLS cannot be called', async () => {
   const peer = async (authority: Certificates, name: string, options: object, ca = trusted.ca) =>
     startPeer(tlsVariables(await authority.issue(name, options), ca))
   const plain = await startPeer()
-  const { code, lineOf } = await diagnose({
+  const { code, lineOf } = await runDoctor({
     ...tlsVariables(own, trusted.ca),
     MULTIHUB_MERCHANTS_ADDRESS: await peer(trusted, 'soon', { days: 10 }),
     MULTIHUB_BALANCES_ADDRESS: await peer(trusted, 'expired', { days: -1 }),
@@ -92,7 +97,7 @@ test('tells why a process over TLS cannot be called', async () => {
 test('tells why a process without TLS cannot be called', async () => {
   const tls = tlsVariables(await trusted.issue('server'), trusted.ca)
   const other_token = { MULTIHUB_RPC_CALLERS: `gateway:${sha256Hex('another token')}` }
-  const { code, lineOf } = await diagnose({
+  const { code, lineOf } = await runDoctor({
     MULTIHUB_MERCHANTS_ADDRESS: await startPeer({}, false),
     MULTIHUB_BALANCES_ADDRESS: await startPeer(other_token),
     MULTIHUB_PAYMENTS_ADDRESS: await startPeer(),
@@ -119,7 +124,7 @@ test('says what to do about servers that take connections and never answer', asy
     for (const socket of sockets) socket.destroy()
     await close()
   })
-  const { code, lineOf } = await diagnose({
+  const { code, lineOf } = await runDoctor({
     MONGODB_URI: `mongodb://${host_and_port}/`,
     NATS_URL: `nats://${host_and_port}`,
     MULTIHUB_MERCHANTS_ADDRESS: host_and_port,
@@ -176,7 +181,7 @@ test('tells what is wrong with the scanner, the URLs, the providers and the coll
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=otlp-key',
   }
-  const trusting = await diagnose({ ...variables, NODE_EXTRA_CA_CERTS: foreign.ca })
+  const trusting = await runDoctor({ ...variables, NODE_EXTRA_CA_CERTS: foreign.ca }, true)
   expect(trusting.code).toBe(1)
   expect(trusting.lineOf('virus scanner')).toMatch(/^WARNING .+ they are \d+ days old: check freshclam/)
   expect(trusting.lineOf('files at')).toMatch(/^PROBLEM .+ something else answers \(HTTP 404\)/)
@@ -186,7 +191,7 @@ test('tells what is wrong with the scanner, the URLs, the providers and the coll
 
   clamd.setVersion('ClamAV 1.4.3')
   await writeFile(providers_file, JSON.stringify({ accounts: [live, { ...tried, key: live.key }] }))
-  const strict = await diagnose({
+  const strict = await runDoctor({
     ...variables,
     MULTIHUB_PUBLIC_URL: `http://127.0.0.1:${await freePort()}`,
     MULTIHUB_ATTACHMENTS_URL: `http://127.0.0.1:${await freePort()}`,
@@ -201,7 +206,7 @@ test('tells what is wrong with the scanner, the URLs, the providers and the coll
   clamd.setVersion('ClamAV 1.4.3/27000/Mon Jan  5 09:24:31 2026')
   clamd.behave((socket) => socket.end('INSTREAM size limit exceeded. ERROR\0'))
   await writeFile(providers_file, JSON.stringify({ accounts: [live] }))
-  const limited = await diagnose(variables)
+  const limited = await runDoctor(variables)
   expect(limited.lineOf('virus scanner')).toMatch(
     /^PROBLEM .+ does not scan .+ size limit exceeded.+StreamMax/,
   )
@@ -229,7 +234,7 @@ else
     open.push(nats.stop)
     const lineFor = async (user: string) => {
       const natsUrl = nats.url.replace('://', `://${user}@`)
-      return (await diagnose({ NATS_URL: natsUrl })).lineOf('NATS')
+      return (await runDoctor({ NATS_URL: natsUrl })).lineOf('NATS')
     }
     expect(await lineFor('own:right')).toBe('ok       NATS: carries messages')
     expect(await lineFor('silent:right')).toMatch(
@@ -265,7 +270,7 @@ else
     }
     const [long, ended] = [await startTls(LONG_DAYS), await startTls(-1)]
     const natsUrl = tls_nats.url.replace('nats://127.0.0.1', 'tls://localhost')
-    const { lineOf } = await diagnose({
+    const { lineOf } = await runDoctor({
       NATS_URL: natsUrl,
       NATS_TLS_CA: tls_authority.ca,
       MONGODB_URI: `mongodb://user:secret@${long},${ended}/?tls=true&tlsCAFile=${encodeURIComponent(tls_authority.ca)}`,
@@ -288,6 +293,6 @@ if ('skip' in private_clamd) test.skip(`doctor and clamd: ${private_clamd.skip}`
 else
   test('speaks with a real clamd, and tells that it lacks the signatures of ClamAV', async () => {
     open.push(private_clamd.stop)
-    const { lineOf } = await diagnose({ MULTIHUB_SCANNER: private_clamd.address })
+    const { lineOf } = await runDoctor({ MULTIHUB_SCANNER: private_clamd.address })
     expect(lineOf('virus scanner')).toMatch(/^PROBLEM .+: ClamAV [\d.]+ has no signatures: run freshclam$/)
   })

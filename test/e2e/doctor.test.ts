@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { ATTACHMENT_MAX_BYTES } from '#lib/contract/attachments.ts'
 import { ROLES } from '#lib/role/role.ts'
+import { diagnose } from '../../operations/doctor/doctor.ts'
 import { runUntilEnd, type SystemProcess, startProcess } from '../support/child.ts'
+import { runHere } from '../support/command.ts'
 import { ANY_PORTS, freePort } from '../support/free-port.ts'
 import { startOtlpReceiver } from '../support/otlp-receiver.ts'
 import { startScriptedClamd } from '../support/scripted-clamd.ts'
@@ -15,13 +17,13 @@ const KEYS = { MULTIHUB_MASTER_KEYS: `test:${randomHex(32)}`, MULTIHUB_SANDBOX_K
 const NO_SCANNER = 'WARNING  virus scanner: none: uploaded files wait until MULTIHUB_SCANNER is set'
 const server = await mongodbForTests()
 
-async function diagnose(words: readonly string[], variables: Readonly<Record<string, string>>) {
-  const { code, output, log } = await runUntilEnd('main.ts', ['doctor', ...words], variables)
+async function runDoctor(words: readonly string[], variables: Readonly<Record<string, string>>) {
+  const { code, output, log } = await runHere(diagnose, words, variables)
   return { code, lines: output.trimEnd().split('\n'), log }
 }
 
 test('doctor reports every problem of the settings', async () => {
-  const { code, lines, log } = await diagnose(['payments'], { MULTIHUB_PAYMENT_ADDRESS: 'x:1' })
+  const { code, lines, log } = await runDoctor(['payments'], { MULTIHUB_PAYMENT_ADDRESS: 'x:1' })
   expect(code).toBe(1)
   expect(lines).toEqual([
     expect.stringMatching(/^PROBLEM {2}settings: MULTIHUB_MASTER_KEYS is missing/),
@@ -58,7 +60,7 @@ describe('doctor, next to a running system on embedded files', () => {
   })
 
   test('finds every database complete', async () => {
-    const { code, lines } = await diagnose([], variables(`local:${keys.master_key}`))
+    const { code, lines } = await runDoctor([], variables(`local:${keys.master_key}`))
     expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([NO_SCANNER])
     for (const role of ROLES)
       expect(lines).toContainEqual(expect.stringMatching(`^ok       database multihub_${role}: complete, `))
@@ -112,7 +114,7 @@ describe('doctor, next to a running system on embedded files', () => {
     expect(readyz?.split('\n')[0]).toBe('ready')
     expect(metrics).toMatch(/^multihub_bus_accepts_unsigned 1$/m)
     expect(system.log()).toContain(text)
-    const { lines } = await diagnose([], {
+    const { lines } = await runDoctor([], {
       ...variables(`local:${keys.master_key}`),
       MULTIHUB_BUS_AUTH: 'accept',
     })
@@ -121,7 +123,7 @@ describe('doctor, next to a running system on embedded files', () => {
 
   test('finds that no collector of traces listens', async () => {
     const collector = `http://127.0.0.1:${await freePort()}`
-    const { code, lines } = await diagnose(['sandbox'], {
+    const { code, lines } = await runDoctor(['sandbox'], {
       ...variables(`local:${keys.master_key}`),
       OTEL_EXPORTER_OTLP_ENDPOINT: collector,
     })
@@ -132,7 +134,7 @@ describe('doctor, next to a running system on embedded files', () => {
   })
 
   test('says when the keys are those of another system', async () => {
-    const { code, lines, log } = await diagnose([], variables(KEYS.MULTIHUB_MASTER_KEYS))
+    const { code, lines, log } = await runDoctor([], variables(KEYS.MULTIHUB_MASTER_KEYS))
     expect(lines.filter((line) => !line.startsWith('ok'))).toEqual([
       'PROBLEM  database multihub_merchants: none of the stored secrets can be decrypted; provide the keys that encrypted them',
       NO_SCANNER,
@@ -145,7 +147,7 @@ if ('skip' in server) test.skip(`doctor on MongoDB: ${server.skip}`, () => {})
 else
   test('doctor says what to do about a database without indexes, a bus and a role that do not run', async () => {
     const port = await freePort()
-    const { code, lines } = await diagnose(['notifier'], {
+    const { code, lines } = await runDoctor(['notifier'], {
       ...KEYS,
       MULTIHUB_SYSTEM_NAME: `doctor_${randomHex(4)}`,
       MONGODB_URI: server.uri,

@@ -4,8 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { backUp } from '../../operations/backup/backup.ts'
+import { restore } from '../../operations/backup/restore.ts'
 import { announcementOf, transfer } from '../integration/attachments.fixture.ts'
-import { runToEnd, runUntilEnd } from '../support/child.ts'
+import { runToEnd } from '../support/child.ts'
+import { runHere, runHereToEnd } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
@@ -115,8 +118,8 @@ test(
     const [plain, backup] = [join(outside, 'plain'), join(outside, 'backup')]
     const [identity, other] = [await generateIdentity(), await generateIdentity()]
     const recipient = await identityToRecipient(identity)
-    await runToEnd('main.ts', ['backup', plain], variables)
-    await runToEnd('main.ts', ['backup', '--recipient', recipient, backup], variables)
+    await runHereToEnd(backUp, [plain], variables)
+    await runHereToEnd(backUp, ['--recipient', recipient, backup], variables)
     // The search itself finds what is there: tickets are erased, not sealed.
     const texts = [EMAIL, ...IN_TICKET]
     expect(await textsIn(plain, texts)).toEqual(IN_TICKET)
@@ -141,17 +144,17 @@ test(
 
     await system.kill()
     await rename(join(system.home, 'data'), join(outside, 'data.before'))
-    const restore = (file: string) => ['restore', '--erasures', list, '--identity', file, '--verify', backup]
+    const restoreWith = (file: string) => ['--erasures', list, '--identity', file, '--verify', backup]
     const [right, wrong] = [join(outside, 'identity.txt'), join(outside, 'other.txt')]
     await writeFile(right, `${identity}\n`)
     await writeFile(wrong, `${other}\n`)
-    const refused = await runUntilEnd('main.ts', restore(wrong), variables)
+    const refused = await runHere(restore, restoreWith(wrong), variables)
     expect({ code: refused.code, log: refused.log }).toMatchObject({
       code: 1,
       log: expect.stringContaining(`no identity in ${wrong} opens the backup`),
     })
     expect(await readdir(system.home)).not.toContain('data.restoring')
-    const lines = await runToEnd('main.ts', restore(right), variables)
+    const lines = await runToEnd('main.ts', ['restore', ...restoreWith(right)], variables)
     expect(lines).toContain('payments: 1 documents were erased again')
     expect(lines).toContain('support: 1 documents were erased again')
     await system.start()

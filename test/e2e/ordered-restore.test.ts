@@ -2,8 +2,11 @@ import { copyFile, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createKeys, parseMasterKeys } from '#lib/base/crypto/keys.ts'
+import { backUp } from '../../operations/backup/backup.ts'
 import { readManifest, writeManifest } from '../../operations/backup/manifest.ts'
-import { runToEnd, runUntilEnd } from '../support/child.ts'
+import { restore } from '../../operations/backup/restore.ts'
+import { verify } from '../../operations/verify.ts'
+import { runHere, runHereToEnd } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
@@ -104,14 +107,14 @@ test(
       string,
     ]
     const variables = { MULTIHUB_HOME: system.home, ...(await keysOf(system)) }
-    await runToEnd('main.ts', ['backup', first], variables)
+    await runHereToEnd(backUp, [first], variables)
     await completeRefund(alpha, refunded.c_id, '70000')
     await completeRefund(alpha, partly.c_id, '10000')
     await openChargeback(charged.h_id, 50_000, 'charged')
     const chargebackId = await openChargeback(won.h_id, 40_000, 'won')
     await operator(`${CHARGEBACKS}/MoveChargeback`, { chargebackId, status: 'CHARGEBACK_STATUS_WON' })
     const balance = await alpha.balance()
-    await runToEnd('main.ts', ['backup', last], variables)
+    await runHereToEnd(backUp, [last], variables)
     await composeOrdered(first, last, ordered, variables.MULTIHUB_MASTER_KEYS)
     const unreported = join(system.home, 'unreported')
     const early = ['payments', 'support']
@@ -124,12 +127,12 @@ test(
       (now) => now?.value === balance.value - 5_000 && now.value_freezing === balance.value_freezing,
     )
     const [late, without] = [join(system.home, 'late'), join(system.home, 'without')]
-    await runToEnd('main.ts', ['backup', late], variables)
+    await runHereToEnd(backUp, [late], variables)
     await composeOrdered(first, late, without, variables.MULTIHUB_MASTER_KEYS)
     await system.kill()
     await rename(join(system.home, 'data'), join(system.home, 'data.before'))
 
-    const refused = await runUntilEnd('main.ts', ['restore', '--erasures', 'none', without], variables)
+    const refused = await runHere(restore, ['--erasures', 'none', without], variables)
     expect(refused.code).toBe(1)
     const cannot = refused.output.split('\n').filter((line) => line.startsWith('PROBLEM'))
     expect(cannot).toHaveLength(2)
@@ -139,21 +142,21 @@ test(
       )
     await expect(stat(join(system.home, 'data'))).rejects.toThrow('ENOENT')
     await rm(join(system.home, 'data.restoring'), { recursive: true })
-    const admitted = ['restore', '--erasures', 'none', '--incomplete', without]
-    expect((await runUntilEnd('main.ts', admitted, variables)).code).toBe(0)
+    const admitted = ['--erasures', 'none', '--incomplete', without]
+    expect((await runHere(restore, admitted, variables)).code).toBe(0)
     await rm(join(system.home, 'data'), { recursive: true })
 
-    const restore = async (directory: string) => {
-      const words = ['restore', '--erasures', 'none', '--verify', directory]
-      const ended = await runUntilEnd('main.ts', words, variables)
+    const restoreAll = async (directory: string) => {
+      const words = ['--erasures', 'none', '--verify', directory]
+      const ended = await runHere(restore, words, variables)
       expect(ended.output.split('\n').filter((line) => line.startsWith('PROBLEM'))).toEqual([])
       expect(ended.code).toBe(0)
       return ended
     }
     // Support was read before the refunds and the chargebacks, of which one was won: the payments report them to it.
-    await restore(unreported)
+    await restoreAll(unreported)
     await rm(join(system.home, 'data'), { recursive: true })
-    const restored = await restore(ordered)
+    const restored = await restoreAll(ordered)
     expect(restored.output).toMatch(
       /payments: the payment \S+ of the ledger entry \S+:hold:1 happened while the backup ran, and is added/,
     )
@@ -172,7 +175,7 @@ test(
     expect(await verifyLedgerOf(operatorOf(system.demo()))).toMatchObject({ consistent: true })
     // Effects that the restore added have run, and nothing was booked twice.
     await system.kill()
-    const verified = await runUntilEnd('main.ts', ['verify'], variables)
+    const verified = await runHere(verify, [], variables)
     expect(verified.output).toContain('the databases are complete and agree')
     await destroyFiles(system)
   },

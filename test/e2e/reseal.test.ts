@@ -8,8 +8,9 @@ import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { loadOperations } from '../../operations/databases.ts'
-import { SEALING_ROLES } from '../../operations/reseal.ts'
-import { launch, runToEnd, runUntilEnd, type SystemProcess, startProcess } from '../support/child.ts'
+import { reseal, SEALING_ROLES } from '../../operations/reseal.ts'
+import { launch, runToEnd, type SystemProcess, startProcess } from '../support/child.ts'
+import { runHere, runHereToEnd } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/free-port.ts'
 import { merchantClient } from '../support/merchant.ts'
@@ -85,10 +86,10 @@ test(
     }
     const dead = await eventually(listDead, (found = []) => found.length === 2)
 
-    const other_key = await runUntilEnd('main.ts', ['reseal', '--to', 'new'], variables(OLD_IS_ACTIVE))
+    const other_key = await runHere(reseal, ['--to', 'new'], variables(OLD_IS_ACTIVE))
     expect(other_key).toMatchObject({ code: 1, output: '' })
     expect(other_key.log).toContain('the active key is old, not new: set MULTIHUB_ACTIVE_KEY to new')
-    const in_other_key = await runUntilEnd('main.ts', ['reseal'], variables(OLD_IS_ACTIVE))
+    const in_other_key = await runHere(reseal, [], variables(OLD_IS_ACTIVE))
     expect(in_other_key.code).toBe(1)
     expect(in_other_key.output.trim().split('\n')).toEqual([
       '0 documents were encrypted again under the master key old',
@@ -96,11 +97,11 @@ test(
       'documents under new: 0',
     ])
     expect(in_other_key.log).toContain('remove no key yet: everything is under old')
-    const unnamed = await runUntilEnd('main.ts', ['reseal'], variables([`${NEW},${OLD}`]))
+    const unnamed = await runHere(reseal, [], variables([`${NEW},${OLD}`]))
     expect(unnamed).toMatchObject({ code: 1, output: '' })
     expect(unnamed.log).toContain('MULTIHUB_ACTIVE_KEY is missing')
 
-    const refused = await runUntilEnd('main.ts', ['reseal'], variables([NEW]))
+    const refused = await runHere(reseal, [], variables([NEW]))
     expect({ ...refused, log: '' }).toMatchObject({ code: 1 })
     expect(refused.output).toContain('PROBLEM  merchants: credentials 20001: the key old is not configured')
 
@@ -112,7 +113,7 @@ test(
     )
     await killed.kill()
     await runToEnd('main.ts', ['reseal', '--to', 'new'], variables(NEW_IS_ACTIVE))
-    expect(await runToEnd('main.ts', ['reseal', '--to', 'new'], variables(NEW_IS_ACTIVE))).toEqual([
+    expect(await runHereToEnd(reseal, ['--to', 'new'], variables(NEW_IS_ACTIVE))).toEqual([
       '0 documents were encrypted again under the master key new',
       expect.stringMatching(/^documents under new: [1-9]/),
       'documents under old: 0',
