@@ -81,6 +81,22 @@ const GAUGES: readonly (readonly [
     [120, 120],
     { waits_in: 'payments' },
   ],
+  [
+    'MultihubBackupOld',
+    'multihub_operation_success_age_seconds{kind="backup"}',
+    900,
+    [93_601, 93_601],
+    [93_600, 93_600],
+    {},
+  ],
+  [
+    'MultihubVerifyOld',
+    'multihub_operation_success_age_seconds{kind="verify"}',
+    900,
+    [691_201, 691_201],
+    [691_200, 691_200],
+    {},
+  ],
   ['MultihubRoleUnready', 'multihub_ready{role="payments"}', 120, [0, 0], [0, 1], { role: 'payments' }],
 ]
 

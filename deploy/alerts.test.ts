@@ -36,6 +36,7 @@ const STORED = [
   'multihub_open_anomalies',
   'multihub_waiting_deliveries',
   'multihub_ledger_problems',
+  'multihub_operation_success_age_seconds',
   'multihub_provider_circuit_open{',
 ]
 

@@ -92,7 +92,16 @@ put_keys() {
 create_missing_user="function createMissingUser(user) {
   const admin = db.getSiblingDB('admin')
   if (admin.getUser(user.user) === null) admin.createUser(user)
+}
+function createMissingRole(role) {
+  const admin = db.getSiblingDB('admin')
+  if (admin.getRole(role.role) === null) admin.createRole(role)
 }"
+
+# A backup writes nothing but the record of its own run.
+record_runs_role="createMissingRole({ role: '${system}_record_runs', roles: [], privileges: [
+  { resource: { db: '${system}_backoffice', collection: 'operation_runs' }, actions: ['find', 'insert', 'update', 'remove'] },
+] })"
 
 # database_uri USER: MONGODB_URI with a user of its own, who is added to the script that creates them.
 database_uri() {
@@ -102,13 +111,16 @@ database_uri() {
   for database in "${databases[@]}"; do
     case $1 in
       migrate) roles+="{ role: 'readWrite', db: '${system}_$database' }, { role: 'dbAdmin', db: '${system}_$database' }, " ;;
-      backup) roles+="{ role: 'read', db: '${system}_$database' }, " ;;
+      backup)
+        roles+="{ role: 'read', db: '${system}_$database' }, "
+        [ "$database" != backoffice ] || roles+="{ role: '${system}_record_runs', db: 'admin' }, "
+        ;;
       "$database") roles+="{ role: 'readWrite', db: '${system}_$database' }, " ;;
     esac
   done
   # A sharded cluster says there how the collections are sharded.
   roles+="{ role: 'read', db: 'config' }"
-  [ -e "$users_file.part" ] || echo "$create_missing_user" >"$users_file.part"
+  [ -e "$users_file.part" ] || printf '%s\n' "$create_missing_user" "$record_runs_role" >"$users_file.part"
   echo "createMissingUser({ user: '${system}_$1', pwd: '$password', roles: [$roles] })" >>"$users_file.part"
   printf %s "${MONGODB_URI%%://*}://${system}_$1:$password@${MONGODB_URI#*://}"
 }

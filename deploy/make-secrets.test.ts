@@ -120,7 +120,10 @@ test('each role, migrate and backup have their own users of MongoDB, and a scrip
   expect(statSync(join(folder, '.local/database-users.js')).mode & 0o777).toBe(0o600)
   const users: { user: string; roles: { role: string; db: string }[] }[] = []
   const createUser = (user: (typeof users)[number]) => users.push(user)
-  const db = { getSiblingDB: () => ({ createUser, getUser: () => null }) }
+  const made_roles: object[] = []
+  const createRole = (role: object) => made_roles.push(role)
+  const admin = { createUser, getUser: () => null, createRole, getRole: () => null }
+  const db = { getSiblingDB: () => admin }
   runInNewContext(script, { db })
   expect(users.map(({ user }) => user).sort()).toEqual(
     Object.keys(uris)
@@ -130,8 +133,15 @@ test('each role, migrate and backup have their own users of MongoDB, and a scrip
   const rolesOf = (name: string) =>
     users.find(({ user }) => user === `multihub_${name}`)?.roles.filter(({ db }) => db !== 'config')
   expect(rolesOf('payments')).toEqual([{ role: 'readWrite', db: 'multihub_payments' }])
-  expect(new Set(rolesOf('backup')?.map(({ role }) => role))).toEqual(new Set(['read']))
-  expect(rolesOf('backup')).toHaveLength(ROLES.length)
+  expect(new Set(rolesOf('backup')?.map(({ role }) => role))).toEqual(
+    new Set(['read', 'multihub_record_runs']),
+  )
+  expect(rolesOf('backup')).toHaveLength(ROLES.length + 1)
+  const resource = { db: 'multihub_backoffice', collection: 'operation_runs' }
+  const actions = ['find', 'insert', 'update', 'remove']
+  expect(made_roles).toEqual([
+    { role: 'multihub_record_runs', roles: [], privileges: [{ resource, actions }] },
+  ])
   expect(rolesOf('migrate')).toHaveLength(2 * ROLES.length)
   for (const [name, uri] of Object.entries(uris))
     expect(uri).toMatch(new RegExp(`^mongodb://multihub_${name}:[0-9a-f]{64}@db.example/$`))

@@ -1,9 +1,11 @@
-import { readConfig } from '#lib/base/config/config.ts'
+import { type Config, readConfig } from '#lib/base/config/config.ts'
+import type { Secret } from '#lib/base/crypto/secret.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
 import { dropRetiredIndexes, findRetiredIndexes } from '#lib/store/open.ts'
-import type { Command } from '../app/run.ts'
+import type { Command, CommandOutput } from '../app/run.ts'
+import { recordRun } from './backup/record-run.ts'
 import { DATABASE_SETTINGS, databasesOf, loadOperations } from './databases.ts'
 
 const DROP_RETIRED = '--drop-retired'
@@ -14,14 +16,27 @@ const DROP_RETIRED = '--drop-retired'
  * `--drop-retired`, because processes of the release before may need them. Serving processes only verify the result.
  * Throws `StartError` without a MONGODB_URI, because embedded files need no migration.
  */
-export const migrate: Command = async (words, variables, { printLine }) => {
+export const migrate: Command = async (words, variables, output) => {
   const drops = words.includes(DROP_RETIRED)
   const unknown = words.find((word) => word !== DROP_RETIRED)
   if (unknown !== undefined) throw new StartError(`${unknown} is not a word of migrate: leave it out`)
   const config = readConfig(DATABASE_SETTINGS, variables)
-  const { mongodb_uri, start_wait_ms } = config
+  const { mongodb_uri } = config
   if (mongodb_uri === undefined)
     throw new StartError('MONGODB_URI is missing: only a MongoDB database needs a migration')
+  await recordRun({ config, kind: 'migrate', output, schema: 'create' }, async () => {
+    await migrateAll(config, mongodb_uri, drops, output)
+    return {}
+  })
+  output.printLine('the databases are complete')
+}
+
+async function migrateAll(
+  config: Config<typeof DATABASE_SETTINGS>,
+  mongodb_uri: Secret,
+  drops: boolean,
+  { printLine }: CommandOutput,
+): Promise<void> {
   const databases = databasesOf(config)
   for (const role of await loadOperations(ROLES)) {
     const database = databases.nameOf(role)
@@ -38,11 +53,10 @@ export const migrate: Command = async (words, variables, { printLine }) => {
       mongodb_uri,
       database,
       declarations,
-      start_wait: { limit_ms: start_wait_ms },
+      start_wait: { limit_ms: config.start_wait_ms },
     })
     if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops)}`)
   }
-  printLine('the databases are complete')
 }
 
 /** The line about indexes that no declaration has any more. */

@@ -1,8 +1,10 @@
-import { readConfig } from '#lib/base/config/config.ts'
+import { type Config, readConfig } from '#lib/base/config/config.ts'
 import { keyIdsOf, readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
+import type { ResealKeys } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
-import type { Command } from '../app/run.ts'
+import type { Command, CommandOutput } from '../app/run.ts'
+import { recordRun } from './backup/record-run.ts'
 import { COMMAND_PURPOSES, databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from './databases.ts'
 
 /** The roles that store secrets. Payments comes before the notifier, which gets the secrets of its events from there. */
@@ -14,7 +16,7 @@ export const SEALING_ROLES: readonly RoleName[] = ['merchants', 'payments', 'not
  * `StartError` when a secret cannot be decrypted, when there are several keys and no `--to`, because the wrong active key
  * would look like a success, and before anything when `--to` names another key than the active one.
  */
-export const reseal: Command = async (words, variables, { printLine, printProgress }) => {
+export const reseal: Command = async (words, variables, output) => {
   const [option, to, ...more] = words
   if (option !== undefined && (option !== '--to' || to === undefined || more.length > 0))
     throw new StartError(`${words.join(' ')} is not understood: reseal takes --to and the id of a master key`)
@@ -25,8 +27,27 @@ export const reseal: Command = async (words, variables, { printLine, printProgre
     throw new StartError(
       `the active key is ${active}, not ${to}: set MULTIHUB_ACTIVE_KEY to ${to}, here and in all processes`,
     )
+  await recordRun({ config, kind: 'reseal', output }, async () => {
+    const left = await resealAll(config, keys, [active, ...others], output)
+    if (left > 0) throw new StartError('some secrets cannot be decrypted: add their master keys and repeat')
+    return {}
+  })
+  if (to === undefined && others.length > 0)
+    throw new StartError(
+      `remove no key yet: everything is under ${active}, and other keys are configured (${others.join(', ')}). ` +
+        `If ${active} is the key to keep, repeat with --to ${active}; else set MULTIHUB_ACTIVE_KEY first`,
+    )
+}
+
+/** Returns how many documents have a secret that cannot be decrypted. Prints the documents by key. */
+async function resealAll(
+  config: Config<typeof VERIFY_SETTINGS>,
+  keys: ResealKeys,
+  key_ids: readonly string[],
+  { printLine, printProgress }: CommandOutput,
+): Promise<number> {
   const databases = databasesOf(config)
-  const by_key = Object.fromEntries([active, ...others].map((id) => [id, 0]))
+  const by_key = Object.fromEntries(key_ids.map((id) => [id, 0]))
   let [changed, left] = [0, 0]
   for (const role of await loadOperations(SEALING_ROLES)) {
     // Each document is changed by itself, however long they take together.
@@ -46,12 +67,7 @@ export const reseal: Command = async (words, variables, { printLine, printProgre
       await snapshot.close()
     }
   }
-  printLine(`${changed} documents were encrypted again under the master key ${active}`)
+  printLine(`${changed} documents were encrypted again under the master key ${key_ids[0]}`)
   for (const [id, documents] of Object.entries(by_key)) printLine(`documents under ${id}: ${documents}`)
-  if (left > 0) throw new StartError('some secrets cannot be decrypted: add their master keys and repeat')
-  if (to === undefined && others.length > 0)
-    throw new StartError(
-      `remove no key yet: everything is under ${active}, and other keys are configured (${others.join(', ')}). ` +
-        `If ${active} is the key to keep, repeat with --to ${active}; else set MULTIHUB_ACTIVE_KEY first`,
-    )
+  return left
 }

@@ -1,14 +1,15 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { readConfig } from '#lib/base/config/config.ts'
+import { type Config, readConfig, type Variables } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
 import { systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { DataCheck } from '#lib/role/operations.ts'
+import type { CheckKeys, DataCheck } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Store } from '#lib/store/store.ts'
-import { type Command, problemsText } from '../app/run.ts'
+import { type Command, type CommandOutput, problemsText } from '../app/run.ts'
+import { recordRun } from './backup/record-run.ts'
 import {
   BACKUP_ORDER,
   COMMAND_PURPOSES,
@@ -27,15 +28,35 @@ const NO_HEADS =
 
 /**
  * `node main.ts verify [--heads FILE]`: checks that the databases of all roles are complete and agree, and prints each
- * problem. The file has lines of the log, whose heads of the ledger must be in the journals. It changes nothing and may run
- * while the system works. Throws `StartError` when there is a problem. Prints which guarantee it gives.
+ * problem. The file has lines of the log, whose heads of the ledger must be in the journals. It changes nothing but the record of its
+ * run, and may run while the system works. Throws `StartError` when there is a problem. Prints which guarantee it gives.
  */
-export const verify: Command = async (words, variables, { printLine, printProgress }) => {
+export const verify: Command = async (words, variables, output) => {
   const [option, heads_file, ...more] = words
   if (option !== undefined && (option !== '--heads' || heads_file === undefined || more.length > 0))
     throw new StartError(`${words.join(' ')} is not understood: verify takes --heads and a file of log lines`)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const keys = readKeys(config, COMMAND_PURPOSES.verify)
+  await recordRun({ config, kind: 'verify', output }, async (covered_until) => {
+    const problems = await countProblems(config, variables, keys, heads_file, output)
+    if (problems > 0)
+      throw new StartError(`${problemsText(problems)}: docs/operators/backup.md says what to do`)
+    return { covered_until }
+  })
+  output.printLine('the databases are complete and agree')
+  output.printLine(
+    `${GUARANTEE}; ${heads_file === undefined ? NO_HEADS : 'and they reach the heads in the log'}`,
+  )
+}
+
+/** Prints each problem. */
+async function countProblems(
+  config: Config<typeof VERIFY_SETTINGS>,
+  variables: Variables,
+  keys: CheckKeys,
+  heads_file: string | undefined,
+  { printLine, printProgress }: CommandOutput,
+): Promise<number> {
   const databases = databasesOf(config)
   const roles = await loadOperations(BACKUP_ORDER)
   // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
@@ -79,10 +100,7 @@ export const verify: Command = async (words, variables, { printLine, printProgre
     for (const store of stores) await store.close()
     await snapshot.close()
   }
-  if (problems > 0)
-    throw new StartError(`${problemsText(problems)}: docs/operators/backup.md says what to do`)
-  printLine('the databases are complete and agree')
-  printLine(`${GUARANTEE}; ${heads_file === undefined ? NO_HEADS : 'and they reach the heads in the log'}`)
+  return problems
 }
 
 /** The lines of a file. Throws `StartError` when it cannot be read. */

@@ -67,6 +67,11 @@ export const NOUNS: readonly NounEntry[] = [
   },
   { name: 'audit', about: 'who did what, and why', load: () => import('./nouns/audit.ts') },
   {
+    name: 'operations',
+    about: 'runs of backup, restore, verify, reseal and migrate',
+    load: () => import('./nouns/operations.ts'),
+  },
+  {
     name: 'principals',
     about: 'people and programs with their rights',
     load: () => import('./nouns/principals.ts'),

@@ -11,9 +11,10 @@ export const SHAPES: Readonly<Record<Tone, string>> = {
 }
 
 const WORDS: Readonly<Record<Exclude<Tone, 'plain'>, string>> = {
-  good: 'success completed delivered won executed done active enabled resolved consistent paid',
+  good: 'success succeeded completed delivered won executed done active enabled resolved consistent paid',
   moving: 'created processing approved in_progress under_review half_open refunded partially_refunded',
-  waiting: 'pending waiting_customer on_hold draining pending_approval suspended urgent held failing unknown',
+  waiting:
+    'pending unfinished waiting_customer on_hold draining pending_approval suspended urgent held failing unknown',
   bad: 'error declined failed dead lost rejected refused disabled blocked revoked inconsistent damaged',
 }
 

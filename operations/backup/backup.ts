@@ -2,8 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readBuildInfo } from '#lib/base/build-info.ts'
-import { readConfig } from '#lib/base/config/config.ts'
+import { type Config, readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import { makeDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
@@ -13,10 +14,18 @@ import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { packBody } from '#lib/store/embedded/record.ts'
 import type { DatabaseSnapshot } from '#lib/store/maintenance.ts'
 import type { Command, CommandOutput } from '../../app/run.ts'
-import { BACKUP_ORDER, COMMAND_PURPOSES, databasesOf, loadOperations, VERIFY_SETTINGS } from '../databases.ts'
+import {
+  BACKUP_ORDER,
+  COMMAND_PURPOSES,
+  type DATABASE_SETTINGS,
+  databasesOf,
+  loadOperations,
+  VERIFY_SETTINGS,
+} from '../databases.ts'
 import { type ChangeBlocks, encryptTo } from './encryption.ts'
 import { framesOfBlobs, withProgress, writeFrames } from './frames.ts'
 import { type BackupContent, writeManifest } from './manifest.ts'
+import { recordRun } from './record-run.ts'
 
 /** Where the files of a backup are written. */
 interface BackupTarget {
@@ -71,20 +80,33 @@ async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Arr
  * directory, each file encrypted to the public keys of age that are named. A directory without the manifest, which comes last and
  * has no data of the databases, is not a backup. Throws `StartError` or `Unavailable` with what to do.
  */
-export const backUp: Command = async (words, variables, { printLine, printProgress }) => {
+export const backUp: Command = async (words, variables, output) => {
   const { directory, recipients } = parseWords(words)
   const encrypt = await encryptTo(recipients)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const { journal: signer } = readKeys(config, COMMAND_PURPOSES.backup)
   await createEmpty(directory)
-  const began_at = now().toISOString()
+  await recordRun({ config, kind: 'backup', output }, async (covered_until) => {
+    const bytes = await writeBackup({ directory, recipients, encrypt }, covered_until, config, signer, output)
+    return { bytes: BigInt(bytes), covered_until }
+  })
+}
+
+/** Returns the size of the files in bytes. */
+async function writeBackup(
+  target: BackupTarget,
+  began_at: Date,
+  config: Config<typeof DATABASE_SETTINGS>,
+  signer: Pick<Signer, 'sign'>,
+  { printLine, printProgress }: CommandOutput,
+): Promise<number> {
+  const { directory, recipients } = target
   const roles = await loadOperations(BACKUP_ORDER)
   const { nameOf, openSnapshot } = databasesOf(config)
   const snapshot = await openSnapshot(roles, 'instant')
   const { store, consistency } = snapshot
   if (consistency === 'ordered')
     printProgress('the server has no snapshots: the databases are read one after the other')
-  const target = { directory, recipients, encrypt }
   const contents: BackupContent[] = []
   try {
     for (const role of roles) {
@@ -101,11 +123,12 @@ export const backUp: Command = async (words, variables, { printLine, printProgre
   }
   const { version } = readBuildInfo()
   const { system_name } = config
-  const ended_at = now().toISOString()
-  const manifest = { version, system_name, store, consistency, began_at, ended_at, recipients, contents }
+  const times = { began_at: began_at.toISOString(), ended_at: now().toISOString() }
+  const manifest = { version, system_name, store, consistency, ...times, recipients, contents }
   await writeManifest(directory, manifest, signer)
   const bytes = contents.reduce((sum, content) => sum + content.bytes, 0)
   printLine(`the backup in ${directory} is complete: ${contents.length} files, ${bytes} bytes`)
+  return bytes
 }
 
 /** The words of the command. Throws `StartError` for others. */

@@ -8,6 +8,7 @@ import { systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type Erasures, NO_ERASURES, readErasures } from '#lib/patterns/erasures.ts'
+import type { OperationRun } from '#lib/patterns/operation-runs.ts'
 import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
@@ -20,7 +21,8 @@ import { verify } from '../verify.ts'
 import { ADOPTING_ROLES, adoptLaterFacts } from './adopt-later-facts.ts'
 import { type ChangeBlocks, decryptWith } from './encryption.ts'
 import { blobsOfFrames, digestFile, readBlocks, readFrames, withProgress } from './frames.ts'
-import { type BackupContent, readManifest } from './manifest.ts'
+import { type BackupContent, type Manifest, readManifest } from './manifest.ts'
+import { beginRun, openOperationRuns, type RunFacts, succeededRun, writeRun } from './record-run.ts'
 
 /** How many documents are written at once: together at most this many, and one, of the largest documents. */
 const WRITES_MAX = 64
@@ -130,6 +132,7 @@ export const restore: Command = async (words, variables, output) => {
     for (const content of contentsOf(role)) await checkContent(source, content, declarations)
     printProgress(`${role.name}: the files are as they were written`)
   }
+  const run = beginRun('restore')
   const { nameOf, openRestoreTarget } = databasesOf(config)
   const target = await openRestoreTarget(roles)
   const opened: OpenedRole[] = []
@@ -157,13 +160,35 @@ export const restore: Command = async (words, variables, output) => {
       const readDocuments = readerOfBackup(source, role.name)
       const erased = (await role.erase?.(store, readDocuments, erasures, keys)) ?? 0
       if (erased > 0) printLine(`${role.name}: ${erased} documents were erased again`)
+      if (role.name === 'backoffice') await recordBackup(store, manifest, run)
     }
   } finally {
     for (const { store } of opened) await store.close()
   }
   await target.finish()
+  await writeRun({ config, kind: 'restore', output }, succeededRun(run, factsOf(manifest)))
   printLine(`the backup of ${began_at} is restored`)
   if (is_verified) await verify([], variables, output)
+}
+
+/** What the run of a backup, and of its restore, covers. */
+function factsOf({ contents, began_at }: Manifest): RunFacts {
+  const bytes = contents.reduce((sum, content) => sum + content.bytes, 0)
+  return { bytes: BigInt(bytes), covered_until: new Date(began_at) }
+}
+
+/**
+ * Records in the restored database that this restore began, and that the backup succeeded: a backup is written before its run has
+ * ended.
+ */
+async function recordBackup(store: Store, manifest: Manifest, restore_run: OperationRun): Promise<void> {
+  const runs = await openOperationRuns(store)
+  const began_at = new Date(manifest.began_at)
+  const ended_at = new Date(manifest.ended_at)
+  const stored = (await runs.list('backup')).find((one) => one.began_at.getTime() === began_at.getTime())
+  const begun = stored ?? { ...beginRun('backup'), release: manifest.version, began_at }
+  await runs.record({ ...begun, ended_at, succeeded_at: ended_at, ...factsOf(manifest) })
+  await runs.record(restore_run)
 }
 
 const USAGE =

@@ -40,9 +40,11 @@ import { createMerchantActs } from './door/merchant-acts.ts'
 import type { OperatorCall } from './door/operator-call.ts'
 import { createOperatorEndpoints } from './door/operator-endpoints.ts'
 import { createStreams, streamOf } from './door/streams.ts'
+import { watchOperationAges } from './operation-ages.ts'
 import { createActRpc } from './rpc/act-service.ts'
 import { listenToCallbacks } from './rpc/callback-service.ts'
 import { createExchangeRpc } from './rpc/exchange-service.ts'
+import { createOperationRpc } from './rpc/operation-service.ts'
 import { createOverviewRpc } from './rpc/overview-service.ts'
 import { createPersonalDataRpc } from './rpc/personal-data-service.ts'
 import { createPrincipalRpc } from './rpc/principal-service.ts'
@@ -111,6 +113,10 @@ function show({ rpc, request }: Pick<OperatorCall, 'rpc' | 'request'>): string {
   return maskMessage(rpc.method.input, request)
 }
 
+function findFirst(id: string): typeof FIRST_PRINCIPAL | undefined {
+  return id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined
+}
+
 /** The back office: the door of the operator's people and programs, and of merchants' developers. */
 export const role: Role<'backoffice'> = {
   name: 'backoffice',
@@ -120,12 +126,11 @@ export const role: Role<'backoffice'> = {
     const signer = context.keys.audit
     const acts = keepActs(await context.openStore())
     const stores = await openBackofficeStore(acts.store, signer)
-    const { principals, audit_log, approvals } = stores
+    const { principals, audit_log, approvals, operation_runs } = stores
     const now_ms = context.clock_guard.store_now_ms
     const callOwner = createCallOwner(context.clientOf)
     const findAct = createFindAct(context.clientOf)
     const audit = openAudit({ log: audit_log, signer, now_ms, findAct, findProposal: approvals.findProposal })
-    const findFirst = (id: string) => (id === FIRST_PRINCIPAL.principal_id ? FIRST_PRINCIPAL : undefined)
     const getPrincipal = async (id: string) => findFirst(id) ?? (await principals.get(id))
     const second_person = startSecondPerson({ approvals, getPrincipal, callOwner, show })
     const refused_calls = createRefusedCalls(createRefusedCall({ audit, now_ms }))
@@ -158,6 +163,7 @@ export const role: Role<'backoffice'> = {
       release: readBuildInfo().version,
       addresses,
     })
+    const operation_ages = watchOperationAges(operation_runs)
     let listening: Listening | undefined
     return {
       services: [
@@ -170,7 +176,8 @@ export const role: Role<'backoffice'> = {
         createTriggerRpc(triggerOwners(context.clientOf)),
         createActRpc(acts.findAct),
         createSearchRpc({ clientOf: context.clientOf, getPrincipal }),
-        createOverviewRpc(createOverview(overviewSources(context.clientOf, approvals))),
+        createOperationRpc(operation_runs),
+        createOverviewRpc(createOverview(overviewSources(context.clientOf, approvals, operation_runs))),
       ],
       limitations: addresses.watch.limitations,
       async open() {
@@ -178,16 +185,16 @@ export const role: Role<'backoffice'> = {
         const { host, port } = config
         const address = { host, port, variable: 'MULTIHUB_BACKOFFICE_PORT', draining: context.draining }
         listening = await listen(app.server, address)
-        const scheme = context.tls === undefined ? 'http' : 'https'
-        return { backoffice_url: `${scheme}://${listening.host_and_port}` }
+        return {
+          backoffice_url: `${context.tls === undefined ? 'http' : 'https'}://${listening.host_and_port}`,
+        }
       },
       async stop() {
+        operation_ages.cancel()
         await listening?.close()
         await app.close()
-        await browsers.close()
-        await files.close()
-        await second_person.stop()
-        await refused_calls.stop()
+        await Promise.all([browsers.close(), files.close()])
+        await Promise.all([second_person.stop(), refused_calls.stop()])
         await audit.stop()
       },
     }

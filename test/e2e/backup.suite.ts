@@ -29,7 +29,7 @@ export interface BackedUpSystem {
  * agree.
  */
 export async function expectBackupUnderLoad(backed_up: BackedUpSystem): Promise<void> {
-  const { system, receiver, variables } = backed_up
+  const { system, receiver, variables, is_instant } = backed_up
   const alpha = merchantClient(system.demo)
   const opening = await alpha.available()
   const delivered = await deliveredPayment(backed_up)
@@ -72,6 +72,17 @@ export async function expectBackupUnderLoad(backed_up: BackedUpSystem): Promise<
   )
   expect(await verifyLedgerOf(operatorOf(system.demo()))).toMatchObject({ consistent: true })
   expect(receiver.of(delivered.c_id).length).toBe(delivered.callbacks)
+  await expectRecordedRuns(system, is_instant)
+}
+
+/** The restored system knows of its backup and its restore, and of the verification, which finds problems without an instant. */
+async function expectRecordedRuns(system: TestSystem, is_instant: boolean): Promise<void> {
+  const operator = operatorOf(system.demo())
+  const { runs } = await operator('multihub.backoffice.v1.OperationService/ListOperations', {})
+  const outcomes = new Map(runs.map((run: { kind: string; outcome: string }) => [run.kind, run.outcome]))
+  expect(outcomes.get('OPERATION_KIND_BACKUP')).toBe('OPERATION_OUTCOME_SUCCEEDED')
+  expect(outcomes.get('OPERATION_KIND_RESTORE')).toBe('OPERATION_OUTCOME_SUCCEEDED')
+  if (is_instant) expect(outcomes.get('OPERATION_KIND_VERIFY')).toBe('OPERATION_OUTCOME_SUCCEEDED')
 }
 
 /**

@@ -1,6 +1,11 @@
 import { create, toJson } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import {
+  OperationKind,
+  OperationOutcome,
+  type OperationOverview,
+} from '#gen/multihub/backoffice/v1/operation_pb.ts'
+import {
   GetOverviewRequestSchema,
   type GetOverviewResponse,
   GetOverviewResponseSchema,
@@ -60,7 +65,7 @@ export const declare: DeclareCommand = (command, terminal) => {
 }
 
 function printOverview(output: Output, overview: GetOverviewResponse): void {
-  const { ledger, unavailable, computedTime, paymentsLastHour, paymentsLastDay } = overview
+  const { ledger, operations, unavailable, computedTime, paymentsLastHour, paymentsLastDay } = overview
   const now_ms = computedTime === undefined ? 0 : timestampDate(computedTime).getTime()
   const rowsOf = ([field, what, ...lists]: (typeof PERSON_ITEMS | typeof MACHINE_ITEMS)[number]) => {
     const items: OpenItems | undefined = overview[field]
@@ -89,6 +94,7 @@ function printOverview(output: Output, overview: GetOverviewResponse): void {
   ] as const)
     output.write(`${successText(title, counts)}\n`)
   if (ledger !== undefined) output.write(`ledger     ${ledgerText(output, ledger)}\n`)
+  for (const operation of operations) output.write(`${operationText(output, operation, now_ms)}\n`)
   for (const role of unavailable)
     output.write(`${inTone(output, role, 'bad')} did not answer: its numbers are missing\n`)
 }
@@ -119,4 +125,26 @@ function ledgerText(output: Output, { consistent, verifiedTime }: LedgerOverview
   if (verifiedTime === undefined) return 'not verified yet: multihub balances verify'
   const state = consistent ? inTone(output, 'consistent', 'good') : inTone(output, 'NOT CONSISTENT', 'bad')
   return `${state}, verified up to ${timeText(verifiedTime)} UTC`
+}
+
+/** When a command on the databases succeeded last, and whether its newest run did. */
+function operationText(
+  output: Output,
+  { kind, successTime, lastOutcome }: OperationOverview,
+  now_ms: number,
+): string {
+  const name = kind === OperationKind.BACKUP ? 'backup' : 'verify'
+  const age =
+    successTime === undefined
+      ? inTone(output, 'NEVER SUCCEEDED', 'bad')
+      : `succeeded ${spanText(now_ms - timestampDate(successTime).getTime())} ago`
+  const newest = NEWEST_RUN[lastOutcome]
+  const note = newest === undefined ? '' : `, ${inTone(output, newest, 'waiting')}`
+  return `${name.padEnd(10)} ${age}${note}: multihub operations list --kind ${name}`
+}
+
+/** What is added when the newest run did not succeed. */
+const NEWEST_RUN: Readonly<Partial<Record<OperationOutcome, string>>> = {
+  [OperationOutcome.FAILED]: 'the newest run failed',
+  [OperationOutcome.UNFINISHED]: 'the newest run has not ended',
 }

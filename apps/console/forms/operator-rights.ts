@@ -102,6 +102,7 @@ export const OPERATOR_RIGHTS: Readonly<Record<string, string>> = {
   'backoffice.v1.CallbackService/TriggerEvent': 'read changes merchants',
   'backoffice.v1.ExchangeService/ListExchanges': 'read merchants',
   'backoffice.v1.ExchangeService/WatchExchanges': 'read merchants',
+  'backoffice.v1.OperationService/ListOperations': 'read',
   'backoffice.v1.OverviewService/GetOverview': 'read',
   'backoffice.v1.AuditService/ListAuditEntries': 'admin',
   'backoffice.v1.AuditService/VerifyAudit': 'admin',

@@ -7,6 +7,7 @@ import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { CallbackService } from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
 import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb.ts'
+import { OperationService } from '#gen/multihub/backoffice/v1/operation_service_pb.ts'
 import { OverviewService } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import { PersonalDataService } from '#gen/multihub/backoffice/v1/personal_data_service_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
@@ -291,6 +292,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     triggerEvent: ofMerchant('read'),
   }),
   ...rowsOf(ExchangeService, { listExchanges: read(IN_REQUEST), watchExchanges: read(IN_REQUEST) }),
+  ...rowsOf(OperationService, { listOperations: read() }),
   ...rowsOf(OverviewService, { getOverview: read() }),
   ...rowsOf(AuditService, {
     listAuditEntries: read(undefined, ['admin']),

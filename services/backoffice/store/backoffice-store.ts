@@ -1,4 +1,5 @@
 import type { Signer } from '#lib/base/crypto/signer.ts'
+import { createOperationRuns, OPERATION_RUNS, type OperationRun } from '#lib/patterns/operation-runs.ts'
 import type { Store } from '#lib/store/store.ts'
 import { openApprovals } from '../approvals/store/approvals.ts'
 import { openAuditLog } from '../audit/store/audit-log.ts'
@@ -17,6 +18,7 @@ export async function openBackofficeStore(store: Store, signer: Signer) {
     principals: await openPrincipals(store),
     sessions: await openSessionStore(store),
     approvals: await openApprovals(store),
+    operation_runs: createOperationRuns(await store.collection<OperationRun>(OPERATION_RUNS)),
     audit_log: await openAuditLog(store, signer),
   }
 }

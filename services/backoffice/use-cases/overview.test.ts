@@ -107,6 +107,7 @@ test('a process answers with the same numbers for 5 s, however many callers it h
     support: { summarizeSupport: count },
     notifier: { summarizeDeliveries: count },
     countPendingApprovals: count,
+    readOperations: async () => [],
   } as OverviewDeps)
   // The deadline of the caller that comes first must not end what the others wait for.
   const [first, second] = await Promise.all([

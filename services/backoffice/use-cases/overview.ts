@@ -1,6 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
+import type { OperationOverviewSchema } from '#gen/multihub/backoffice/v1/operation_pb.ts'
 import type { GetOverviewResponseSchema } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import type { OpenItemsSchema } from '#gen/multihub/common/v1/open_items_pb.ts'
@@ -10,22 +11,26 @@ import { SupportSummaryService } from '#gen/multihub/support/v1/support_summary_
 import { withoutRequest } from '#lib/base/context.ts'
 import { clock, now } from '#lib/base/time.ts'
 import { addOpenItems } from '#lib/patterns/open-items.ts'
+import type { OperationRuns } from '#lib/patterns/operation-runs.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { log } from '#lib/telemetry/log.ts'
+import { readOperationOverview } from './operation-overview.ts'
 
-/** What the overview asks: one RPC of each role, and the approvals of the back office itself. */
+/** What the overview asks: one RPC of each role, and the back office's own approvals and runs of commands. */
 export interface OverviewDeps {
   readonly payments: Pick<Client<typeof PaymentService>, 'summarizePayments'>
   readonly balances: Pick<Client<typeof BalanceService>, 'summarizeLedger'>
   readonly support: Pick<Client<typeof SupportSummaryService>, 'summarizeSupport'>
   readonly notifier: Pick<Client<typeof DeliveryService>, 'summarizeDeliveries'>
   countPendingApprovals(): Promise<MessageInitShape<typeof OpenItemsSchema>>
+  readOperations(): Promise<MessageInitShape<typeof OperationOverviewSchema>[]>
 }
 
-/** The sources of a process: the roles, and its own approvals. */
+/** The sources of a process: the roles, and what it stores itself. */
 export function overviewSources(
   clientOf: ClientOf,
   approvals: { readonly countPending: OverviewDeps['countPendingApprovals'] },
+  operation_runs: OperationRuns,
 ): OverviewDeps {
   return {
     payments: clientOf(PaymentService),
@@ -33,6 +38,7 @@ export function overviewSources(
     support: clientOf(SupportSummaryService),
     notifier: clientOf(DeliveryService),
     countPendingApprovals: approvals.countPending,
+    readOperations: () => readOperationOverview(operation_runs),
   }
 }
 
@@ -64,6 +70,7 @@ async function readOverview({
   support,
   notifier,
   countPendingApprovals,
+  readOperations,
 }: OverviewDeps): Promise<Overview> {
   const computed_at = now()
   const unavailable: string[] = []
@@ -77,12 +84,12 @@ async function readOverview({
     }
   }
   const options = { timeoutMs: OWNER_TIMEOUT_MS }
-  const [paid, ledger, helped, sent, pendingApprovals] = await Promise.all([
+  const [paid, ledger, helped, sent, own] = await Promise.all([
     askFor('payments', payments.summarizePayments({}, options)),
     askFor('balances', balances.summarizeLedger({}, options)),
     askFor('support', support.summarizeSupport({}, options)),
     askFor('notifier', notifier.summarizeDeliveries({}, options)),
-    askFor('backoffice', countPendingApprovals()),
+    askFor('backoffice', Promise.all([countPendingApprovals(), readOperations()])),
   ])
   const { consistent = false, verifiedTime } = ledger ?? {}
   const parts = {
@@ -94,7 +101,7 @@ async function readOverview({
     deadDeliveries: sent?.deadDeliveries,
     heldDeliveries: sent?.heldDeliveries,
     openBreakers: addOpenItems([paid?.openBreakers, sent?.openBreakers]),
-    pendingApprovals,
+    pendingApprovals: own?.[0],
     ledger: ledger && { consistent, ...(verifiedTime && { verifiedTime }) },
   }
   const known = Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined))
@@ -104,6 +111,7 @@ async function readOverview({
     paymentsLastDay: paid?.paymentsLastDay ?? [],
     slotsLastHour: paid?.slotsLastHour ?? [],
     slotsLastDay: paid?.slotsLastDay ?? [],
+    operations: own?.[1] ?? [],
     computedTime: timestampFromDate(computed_at),
     unavailable: unavailable.sort(),
   }

@@ -2,6 +2,11 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { ReactNode } from 'react'
 import {
+  OperationKind,
+  OperationOutcome,
+  type OperationOverview,
+} from '#gen/multihub/backoffice/v1/operation_pb.ts'
+import {
   type GetOverviewResponse,
   type LedgerOverview,
   OverviewService,
@@ -28,7 +33,7 @@ export function OverviewPage(): ReactNode {
         {error === null ? <p className="quiet">Reading…</p> : <ProblemNote error={error} />}
       </>
     )
-  const { ledger, unavailable, computedTime } = data
+  const { ledger, operations, unavailable, computedTime } = data
   return (
     <>
       <h1>Overview</h1>
@@ -39,9 +44,12 @@ export function OverviewPage(): ReactNode {
       <div className="columns">
         <Waiting title="Waits for a person" items={FOR_PERSONS} overview={data} />
         <Waiting title="Waits for a machine" items={FOR_MACHINES} overview={data} />
-        <section aria-label="Ledger">
-          <h2>Ledger</h2>
+        <section aria-label="Ledger and backups">
+          <h2>Ledger and backups</h2>
           {ledger === undefined ? <p>Not known: balances did not answer.</p> : <Ledger ledger={ledger} />}
+          {operations.map((operation) => (
+            <LastOperation key={operation.kind} operation={operation} computed={computedTime} />
+          ))}
         </section>
       </div>
       <Payments overview={data} />
@@ -104,6 +112,34 @@ function Ledger({ ledger: { consistent, verifiedTime } }: { readonly ledger: Led
   return (
     <p>
       <State word={consistent ? 'consistent' : 'inconsistent'} />, verified up to <Time>{verifiedTime}</Time>
+    </p>
+  )
+}
+
+/** How old the newest success of a command on the databases is. */
+function LastOperation({
+  operation: { kind, successTime, lastOutcome },
+  computed,
+}: {
+  readonly operation: OperationOverview
+  readonly computed: Timestamp | undefined
+}): ReactNode {
+  const name = kind === OperationKind.BACKUP ? 'Backup' : 'Verification of the databases'
+  const note = lastOutcome === OperationOutcome.FAILED ? 'failed' : 'unfinished'
+  const is_unclear = lastOutcome === OperationOutcome.FAILED || lastOutcome === OperationOutcome.UNFINISHED
+  return (
+    <p>
+      {name}:{' '}
+      {successTime === undefined ? (
+        <strong>never succeeded</strong>
+      ) : (
+        `succeeded ${spanText((computed === undefined ? 0 : timestampMs(computed)) - timestampMs(successTime))} ago`
+      )}
+      {is_unclear && (
+        <>
+          , the newest run is <State word={note} />
+        </>
+      )}
     </p>
   )
 }

@@ -1,0 +1,40 @@
+import { clock, every } from '#lib/base/time.ts'
+import { OPERATION_KINDS, type OperationRuns } from '#lib/patterns/operation-runs.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
+
+const MEASURE_MS = 15_000
+
+const success_age_seconds = gauge(
+  'multihub_operation_success_age_seconds',
+  'Time since the newest success of a command on the databases began, in the whole store; +Inf when it never succeeded.',
+  ['kind'],
+)
+
+/**
+ * Measures the age of the newest success of each command, in the whole store. Without its result the metric has no value. A command
+ * that never succeeded is infinitely old, so that the alert for an old backup covers a missing one.
+ */
+export function measureOperationAges(runs: Pick<OperationRuns, 'lastSuccess'>): Promise<void> {
+  return measureOrForget(
+    async () => {
+      for (const kind of OPERATION_KINDS) {
+        const success = await runs.lastSuccess(kind)
+        const age_ms = success ? Math.max(0, clock.now_ms() - success.began_at.getTime()) : undefined
+        success_age_seconds.set({ kind }, age_ms === undefined ? Number.POSITIVE_INFINITY : age_ms / 1_000)
+      }
+    },
+    () => {
+      for (const kind of OPERATION_KINDS) success_age_seconds.remove({ kind })
+    },
+  )
+}
+
+/** Measures them on a schedule. */
+export function watchOperationAges(runs: Pick<OperationRuns, 'lastSuccess'>) {
+  return every(
+    MEASURE_MS,
+    () => measureOperationAges(runs),
+    (error) => log.debug({ error }, 'the ages of backups and verifications could not be measured'),
+  )
+}
