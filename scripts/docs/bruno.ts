@@ -32,6 +32,14 @@ const IDS: Readonly<Record<string, string>> = {
   webhook: 'payment_id',
 }
 
+/** What must have come to pass before a request, as the body of a loop that ends when it has. */
+const UNTIL: Readonly<Record<string, string>> = {
+  [RESEND_METHOD]: `const { data } = await bru.runRequest('payment.status')
+if (data.result?.payment.status.final) break`,
+  'attachment.get': `const { data } = await bru.runRequest('attachment.status')
+if (data.result?.status !== 'scanning') break`,
+}
+
 /** The file that `attachment.prepare` announces. */
 const FILE = '%PDF-1.4\n% A receipt of order 1\n%%EOF\n'
 
@@ -57,6 +65,7 @@ if (result) {
   if (req.getName() === 'payment.in') keep('payment_id', result.payment.identifiers.h_id)
   if (req.getName() === 'attachment.prepare') keep('attachment_id', result.attachment.identifiers.h_id)
   if (req.getName() === 'ticket.comment.create') keep('comment_id', result.identifiers.h_id)
+  if (req.getName() === 'ticket.list') keep('resolved_ticket_id', result.items[0]?.identifiers.h_id)
   if (req.getName() === 'chargeback.list') keep('chargeback_id', result.items[0]?.identifiers.h_id)
 }`
 
@@ -86,6 +95,7 @@ const ENVIRONMENT = `vars {
   application_id: 20001
   deposit_service_id: 30001
   withdrawal_service_id: 30014
+  callback_url: http://127.0.0.1:3000/callbacks
 }
 vars:secret [
   secret
@@ -95,7 +105,7 @@ vars:secret [
 function requestFile({ name, summary, example }: PublicMethod): string {
   const path = name === RESEND_METHOD ? resendPath('{{payment_id}}') : V1_PATH
   const [resource = ''] = name.split('.')
-  const text = JSON.stringify(example, undefined, 2)
+  const text = JSON.stringify(completed(name, example), undefined, 2)
     .replaceAll('0199c0de-0000-7000-8000-000000000001', `{{${IDS[resource]}}}`)
     .replaceAll(/"(c_id|operation_id)": "/g, '"$1": "{{run}}-')
     .replace(
@@ -106,9 +116,27 @@ function requestFile({ name, summary, example }: PublicMethod): string {
     ...head(name, 'post', path),
     ['headers', 'Content-Type: application/json'],
     ['body:text', text],
+    ...waitFor(name),
     ['assert', 'res.status: eq 200\nres.body.success: eq true'],
     ['docs', summary],
   ])
+}
+
+/** The example of a method, but with an address for callbacks, and with a ticket that the operator has resolved. */
+function completed(name: string, example: PublicMethod['example']): object {
+  if (name === 'ticket.list') return { ...example, params: { statuses: ['resolved'], limit: 50 } }
+  if (name === 'ticket.reopen')
+    return { ...example, params: { identifiers: { h_id: '{{resolved_ticket_id}}' } } }
+  if (name !== 'payment.in') return example
+  const { payment } = example['params'] as { payment: object }
+  return { ...example, params: { payment: { ...payment, webhook_url: '{{callback_url}}' } } }
+}
+
+function waitFor(name: string): readonly (readonly [string, string])[] {
+  const body = UNTIL[name]
+  if (body === undefined) return []
+  const lines = [...body.split('\n'), 'await bru.sleep(1000)'].map((line) => `  ${line}`)
+  return [['script:pre-request', ['for (let tries = 0; tries < 10; tries += 1) {', ...lines, '}'].join('\n')]]
 }
 
 function uploadFile(): string {
