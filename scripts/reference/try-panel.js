@@ -14,7 +14,8 @@ async function addPanel() {
   )
   const operations = Object.entries(reference.paths).flatMap(([path, { post }]) => {
     const { method, ...envelope } = post?.requestBody?.content['application/json']?.example ?? {}
-    return path.includes('#') ? [{ method: path.split('#')[1], summary: post.summary, envelope }] : []
+    const name = path.split('#')[1] ?? (post?.operationId === 'webhookResend' && 'webhook.resend')
+    return name ? [{ method: name, summary: post.summary, envelope }] : []
   })
   const version = is_v2 ? 'v2' : 'v1'
   const application = element(
@@ -34,6 +35,8 @@ async function addPanel() {
     ),
   )
   const request = element('textarea', { name: 'request', spellcheck: false })
+  // The payment of the last answer, whose callback can be sent again.
+  let payment_id
   const fill = () => {
     const { envelope } = operations.find((operation) => operation.method === method.value)
     const { routes } = applications.find(({ application_id }) => `${application_id}` === application.value)
@@ -46,6 +49,7 @@ async function addPanel() {
       .replace(/"operation_id": "/, `"operation_id": "${now}-`)
     if (/^(?:payment\.(?:in|out)|ticket\.create|refund\.request)$/.test(method.value))
       request.value = request.value.replace(/"c_id": "/, `"c_id": "${now}-`)
+    if (payment_id) request.value = request.value.replace(/"payment_id": "[^"]*/, `"payment_id": "${payment_id}`)
   }
   const result = element('output')
   const form = element(
@@ -72,6 +76,7 @@ async function addPanel() {
       })
       const answer = await response.json()
       if (!response.ok) throw new Error(answer.message)
+      payment_id = parsed(answer.response.body)?.result?.payment?.identifiers.h_id ?? payment_id
       result.replaceChildren(
         ...shown('Sent', `POST ${answer.request.path}\n${answer.request.headers}\n\n${answer.request.body}`),
         ...shown('Answer', `HTTP ${answer.response.http_status}\n${answer.response.headers}\n\n${pretty(answer.response.body)}`),
@@ -86,11 +91,13 @@ async function addPanel() {
   )
 }
 
-function pretty(text) {
+const pretty = (text) => JSON.stringify(parsed(text), undefined, 2) ?? text
+
+function parsed(text) {
   try {
-    return JSON.stringify(JSON.parse(text), undefined, 2)
+    return JSON.parse(text)
   } catch {
-    return text
+    return undefined
   }
 }
 

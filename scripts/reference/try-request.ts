@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import { constantTimeEqual, hmacHex, sha256Hex, sha512WithSecret } from '#lib/base/crypto/hash.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { clock } from '#lib/base/time.ts'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import { type SignedRequest, signRequest } from '../../gateway/auth/sign-request.ts'
-import { V2_RESPONSE_PREFIX } from '../../gateway/auth/signature-schemes.ts'
+import { RESEND_REQUEST_PREFIX, V2_RESPONSE_PREFIX } from '../../gateway/auth/signature-schemes.ts'
+import { resendPath } from '../../gateway/paths.ts'
 
 /** A request that the panel does not send, with the reason. */
 export class RefusedTry extends Error {
@@ -80,9 +83,8 @@ export async function trySend(asked: unknown, demo: DemoSource): Promise<object>
     .find((one) => one.application_id === application_id)
   if (credential === undefined) throw new RefusedTry(404, 'the demonstration has no such application')
   const secret = new Secret(credential.secret)
-  const body = Buffer.from(JSON.stringify(envelope))
   const sender = { application_id: String(application_id), secret, version: credential.api_version }
-  const signed = signRequest(sender, body, clock.now_ms())
+  const { body, signed } = sign(sender, envelope)
   const headers = { 'Content-Type': 'application/json', ...signed.headers }
   const response = await fetch(base_url + signed.path, { method: 'POST', headers, body, redirect: 'error' })
   const bytes = Buffer.from(await response.arrayBuffer())
@@ -97,6 +99,29 @@ export async function trySend(asked: unknown, demo: DemoSource): Promise<object>
   }
 }
 
+/** Signs a call of a method, or a resend, whose path names the payment and whose hash is the same for both versions. */
+function sign(
+  sender: Parameters<typeof signRequest>[0],
+  { method, ...rest }: Readonly<Record<string, unknown>>,
+): { readonly body: Buffer; readonly signed: SignedRequest } {
+  const now_ms = clock.now_ms()
+  if (method !== RESEND_METHOD) {
+    const body = Buffer.from(JSON.stringify({ method, ...rest }))
+    return { body, signed: signRequest(sender, body, now_ms) }
+  }
+  const body = Buffer.from(JSON.stringify(rest))
+  const path = resendPath(encodeURIComponent(String(rest['payment_id'])))
+  const pair = { timestamp: String(Math.floor(now_ms / 1_000)), nonce: randomHex(16) }
+  const text = [RESEND_REQUEST_PREFIX, 'POST', path, pair.timestamp, pair.nonce, '', ''].join('\n')
+  const headers = {
+    'X-Data-Application-Id': sender.application_id,
+    'X-Data-Timestamp': pair.timestamp,
+    'X-Data-Nonce': pair.nonce,
+    'X-Data-Hash': sha512WithSecret(Buffer.concat([Buffer.from(text), body]), sender.secret),
+  }
+  return { body, signed: { path, headers } }
+}
+
 const linesOf = (headers: Iterable<readonly [string, string]>): string =>
   [...headers].map(([name, value]) => `${name}: ${value}`).join('\n')
 
@@ -107,13 +132,12 @@ function isSigned(
   { status, headers: answered }: Response,
   bytes: Buffer,
 ): boolean {
-  const nonce = headers['X-Data-Nonce']
-  if (nonce === undefined)
+  if (headers['X-Data-Signature'] === undefined)
     return constantTimeEqual(answered.get('X-Data-Hash') ?? '', sha512WithSecret(bytes, secret))
   const lines = [
     V2_RESPONSE_PREFIX,
     headers['X-Data-Application-Id'],
-    nonce,
+    headers['X-Data-Nonce'],
     answered.get('X-Request-ID'),
     status,
   ]

@@ -82,6 +82,19 @@ test.each(['v1', 'v2'])(
   },
 )
 
+test.each(['v1', 'v2'])('a resend of the panel is signed for a credential of %s', async (version) => {
+  const { application_id } = credential(version)
+  const own = { payment_id: 'a-payment', operation_id: 'resend-1' }
+  const { text } = await send({ body: JSON.stringify({ application_id, method: 'webhook.resend', ...own }) })
+  const { request, response } = JSON.parse(text)
+  expect([request.path, request.body]).toEqual([
+    '/api/v1/payments/a-payment/webhook/resend',
+    JSON.stringify(own),
+  ])
+  // The signature was right: the refusal is about the payment.
+  expect([response.is_signed, JSON.parse(response.body).error.code]).toEqual([true, 6010])
+})
+
 test.each<[string, () => PanelRequest, number]>([
   [
     'of another name that leads here',
@@ -131,7 +144,9 @@ test('a gateway serves the page, and no panel', async () => {
   const { base_url } = system.demo()
   const page = await fetch(`${base_url}/reference`)
   expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-  expect(page.headers.get('content-security-policy')).toContain("script-src 'self';")
+  const policy = page.headers.get('content-security-policy')
+  expect(policy).toContain("script-src 'self';")
+  expect(policy).not.toContain('unsafe')
   const script = await (await fetch(`${base_url}/reference/page.js`)).text()
   expect(script).not.toContain('/reference/try')
   for (const method of ['GET', 'POST'])
@@ -161,6 +176,9 @@ testInBrowser(
     expect(shown).toContain('onerror=')
     expect(await page.locator('#try img').count()).toBe(0)
     expect(await page.title()).toBe('Multihub merchant API')
+    await page.locator('#try [name=method]').selectOption('webhook.resend')
+    const h_id = /"h_id": "([^"]+)"/.exec(shown ?? '')?.[1]
+    expect(JSON.parse(await page.locator('#try textarea').inputValue()).payment_id).toBe(h_id)
     hosts.delete('')
     expect([...hosts]).toEqual([reference.host])
     // Redoc wants to show its logo from another host, which the policy of the page refuses.
