@@ -3,12 +3,11 @@ import { readBuildInfo } from '#lib/base/build-info.ts'
 import { type ConfigSchema, readConfig, type Variables } from '#lib/base/config/config.ts'
 import { keyIdsOf, readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
-import { every } from '#lib/base/time.ts'
 import type { Bus } from '#lib/bus/bus.ts'
 import type { NatsSecurity } from '#lib/bus/nats-connection.ts'
 import { openBus } from '#lib/bus/open.ts'
 import { connectableHost, formatHostAndPort, listen, simulatedNetwork } from '#lib/http/network.ts'
-import { type ClockGuard, createClockGuard } from '#lib/patterns/clock-guard.ts'
+import { createClockGuard } from '#lib/patterns/clock-guard.ts'
 import {
   KEY_PURPOSES,
   ROLES,
@@ -22,7 +21,6 @@ import type { RpcConfig } from '#lib/rpc/settings.ts'
 import { withStoreMetrics } from '#lib/store/measured-store.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { openTracing } from '#lib/telemetry/tracing.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
@@ -30,6 +28,7 @@ import { serveHealth } from './health-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { PROCESS_SETTINGS, type ProcessConfig, readProcessSettings } from './process-settings.ts'
 import type { ReadyUrls } from './run.ts'
+import { setStarting, watchReadiness } from './watch-readiness.ts'
 
 /** Loads the code of a role on demand, so that a process holds only the roles that it runs. */
 const LOAD_ROLE: Readonly<Record<RoleName, () => Promise<{ readonly role: Role }>>> = {
@@ -57,17 +56,7 @@ const active_master_key = gauge(
   ['key_id'],
 )
 
-const ready_roles = gauge(
-  'multihub_ready',
-  'Whether this process can do the work of the role: 1, or 0 while it starts, stops or lacks what the role needs.',
-  ['role'],
-)
-
-const CHECK_INTERVAL_MS = 1_000
 const CLOSE_GRACE_MS = 4_000
-/** The limitation of a role without its database, if it answers all the same (`answers_without_store`). */
-const NO_DATABASE = 'the database cannot be reached; requests that need it are answered with 2002'
-
 /** The roles named on a command line; `all` means every role. Throws `StartError` for an unknown word or for none. */
 export function parseRoleNames(words: readonly string[]): readonly RoleName[] {
   const named = words.includes('all') ? ROLES : ROLES.filter((role) => words.includes(role))
@@ -125,10 +114,7 @@ export async function startRoles(
   const { host } = config
   await checkPorts([PROCESS_SETTINGS, more_ports, ...roles.map(({ settings }) => settings)], variables, host)
   const { readiness, draining, stopping } = lifecycle
-  for (const role of names) {
-    readiness.set(role, false)
-    ready_roles.set({ role }, 0)
-  }
+  setStarting(readiness, names)
   // First, so that probes are answered while the start waits for servers.
   const health = await serveHealth(readiness, { host, port: config.health_port, draining })
   lifecycle.onStop('health', () => health.close())
@@ -192,7 +178,7 @@ export async function startRoles(
   }
   const serving = await serveRpc(rpc, lifecycle, config, urls)
   await Promise.all([...running.values()].map((role) => role.onServing?.()))
-  await watchReadiness(lifecycle, clock_guard, stores, running, serving)
+  await watchReadiness(lifecycle, { clock_guard, stores, running, serving, tls: rpc.tls })
   lifecycle.setDrainTime(config.drain_ms)
   return { urls, operator: rpc.clientsOf('backoffice') }
 }
@@ -267,51 +253,4 @@ async function serveRpc(
   urls['grpc_url'] = urlOf(serving.grpc_port)
   urls['connect_url'] = urlOf(serving.connect_port)
   return serving
-}
-
-/**
- * Checks the clock and every role once per second and publishes the result as readiness and gRPC health. The bus is not
- * checked: nothing depends on it but speed, so a process without it is ready.
- */
-async function watchReadiness(
-  lifecycle: Lifecycle,
-  clock_guard: ClockGuard,
-  stores: ReadonlyMap<RoleName, Store>,
-  running: ReadonlyMap<RoleName, RunningRole>,
-  serving: ServingRpc,
-): Promise<void> {
-  const needs_clock = [...running.values()].some(({ answers_without_store }) => !answers_without_store)
-  const checkParts = async (): Promise<void> => {
-    const clock_error = await failureOf(async () => clock_guard.assertTrusted())
-    lifecycle.readiness.set('clock', clock_error === undefined || !needs_clock, clock_error?.message)
-    lifecycle.readiness.setLimitations('clock', clock_error && !needs_clock ? [clock_error.message] : [])
-    const checks = [...running].map(async ([name, role]) => {
-      const store_error = await failureOf(async () => stores.get(name)?.ping())
-      const is_limited = store_error !== undefined && role.answers_without_store === true
-      const error = (is_limited ? undefined : store_error) ?? (await failureOf(async () => role.check?.()))
-      if (error !== undefined) log.warn({ part: name, error }, 'a part of the process is not ready')
-      lifecycle.readiness.set(name, error === undefined)
-      const limitations = role.limitations?.() ?? []
-      lifecycle.readiness.setLimitations(name, is_limited ? [...limitations, NO_DATABASE] : limitations)
-      serving.setRoleServing(name, error === undefined && clock_error === undefined)
-      const can_work = error === undefined && (clock_error === undefined || !needs_clock)
-      ready_roles.set({ role: name }, can_work && !lifecycle.draining.aborted ? 1 : 0)
-    })
-    await Promise.all(checks)
-    serving.setServing(lifecycle.readiness.state().ready)
-  }
-  const timer = every(CHECK_INTERVAL_MS, checkParts, (error) =>
-    log.error({ error }, 'readiness check failed'),
-  )
-  lifecycle.onStop('readiness', () => timer.cancel())
-  await checkParts()
-}
-
-async function failureOf(check: () => Promise<void>): Promise<Error | undefined> {
-  try {
-    await check()
-    return undefined
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
-  }
 }

@@ -7,6 +7,7 @@ type Benchmark = () => Promise<BenchResult[]>
 /** The code of a benchmark is loaded when it runs, so that its dependencies do not slow down the others. */
 const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmark }>>> = {
   rpc: () => import('./rpc.ts'),
+  log: () => import('./log.ts'),
   store: () => import('./store-embedded.ts'),
   ledger: () => import('./ledger.ts'),
   gateway: () => import('./gateway.ts'),

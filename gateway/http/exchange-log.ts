@@ -5,6 +5,7 @@ import type { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { IpRanges } from '#lib/http/address-policy.ts'
 import { networkOf } from '#lib/http/network-of.ts'
 import { clientAddress } from '#lib/http/trusted-proxies.ts'
+import { isLoggedByItsOwner } from '#lib/rpc/errors.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { type Exchange, elapsedMs } from './exchange.ts'
@@ -122,14 +123,15 @@ function sampledCallerFields(
 }
 
 /**
- * Logs faults and dependencies that are down; refusals are the caller's concern. A 2002 without a cause is logged by the
- * line of the exchange only, so that an outage does not fill the log.
+ * Logs faults and dependencies that are down; refusals are the caller's concern. What another role has logged, such as a refusal
+ * of attachments, which has no cause, and a 2002 without a cause are in the line of the exchange only.
  */
-function logFault(log: Log, { request_id }: Exchange, { code, cause }: PublicError): void {
+function logFault(log: Log, { request_id }: Exchange, error: PublicError): void {
+  const { code, cause } = error
+  if (cause === undefined || isLoggedByItsOwner(error)) return
   if (code === 2001) log.error({ request_id, error: cause }, 'request failed with an unexpected fault')
-  else if (code === 2002 && cause !== undefined) {
+  else if (code === 2002)
     log.warn({ request_id, error: cause }, 'request failed because a dependency is unavailable')
-  }
 }
 
 const MINUTE_MS = 60_000

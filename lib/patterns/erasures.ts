@@ -62,7 +62,7 @@ export interface ErasureLog {
 
 /** Creates the list of a process: the file if there is one, else the log, whatever `MULTIHUB_LOG_LEVEL` says. */
 export function createErasureLog(path: string | undefined, search: Pick<Signer, 'sign'>): ErasureLog {
-  const log = createLog(undefined, { level: 'warn' })
+  const log = createLog(undefined, { level: 'warn', is_limited: false })
   return {
     async append(erased) {
       const { kind } = erased

@@ -72,6 +72,14 @@ export function fromConnectError(error: unknown): PublicError {
   return new PublicError(UNAVAILABLE_CODES.includes(error.code) ? 2002 : 2001, { cause: error })
 }
 
+/**
+ * Whether an error is the answer of another role. That role has logged the cause, under the same request id, so another line
+ * would only repeat it.
+ */
+export function isLoggedByItsOwner({ cause }: PublicError): boolean {
+  return cause instanceof ConnectError && cause.findDetails(ErrorDetailSchema).length > 0
+}
+
 function fromDetail(detail: ErrorDetail, cause: ConnectError): PublicError {
   // A newer process may use codes that this one does not know; they become 2001.
   if (!isErrorCode(detail.code)) return new PublicError(2001, { cause })

@@ -141,6 +141,20 @@ describe.each(TRANSPORTS)('a call over %s', (way) => {
     expect(lines.map(({ level }) => level)).toEqual(['warn', 'error'])
   })
 
+  test('has no second line for the failure of another role that the handler has called', async () => {
+    const { merchants, lines } = await setUp(way, {
+      async getMerchant() {
+        throw new Unavailable('no primary')
+      },
+      createMerchant: async () => ({ merchant: (await merchants.getMerchant({})).merchant }),
+    })
+    expect((await failureOf(merchants.createMerchant({}))).code).toBe(2002)
+    expect(lines.map(({ level, rpc }) => [level, rpc])).toEqual([
+      ['warn', 'multihub.merchants.v1.MerchantService/GetMerchant'],
+      ['debug', 'multihub.merchants.v1.MerchantService/CreateMerchant'],
+    ])
+  })
+
   test('is refused to a caller that the method does not permit, and to all callers if it permits none', async () => {
     let calls = 0
     const count = async (): Promise<object> => {

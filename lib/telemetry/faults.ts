@@ -12,6 +12,7 @@ interface LoggedFault {
 const MESSAGE_MAX = 2000
 const STACK_MAX = 8000
 const MASKED_MAX = 4 * STACK_MAX
+const REASON_MAX = 300
 const DEPTH_MAX = 5
 const ERRORS_MAX = 3
 
@@ -49,7 +50,23 @@ export function describeFault(error: unknown, depth = DEPTH_MAX): LoggedFault {
   }
 }
 
-/** Also recognises errors of another realm (a worker's, a test runner's), which `instanceof` does not. */
-function isError(value: unknown): value is Error {
+/**
+ * Why something failed, in one line for an operator: the messages of an error and of its causes, each once, without the passwords of
+ * URLs. It is at most 300 characters long.
+ */
+export function reasonOf(thrown: unknown): string {
+  const messages: string[] = []
+  let error = thrown
+  for (let depth = 0; depth < DEPTH_MAX && isError(error); depth += 1) {
+    const { message } = error
+    if (message !== '' && !messages.some((earlier) => earlier.includes(message))) messages.push(message)
+    error = error.cause
+  }
+  const text = messages.length > 0 ? messages.join(': ') : isError(thrown) ? thrown.name : String(thrown)
+  return maskText(text.replaceAll(/\s+/g, ' '), REASON_MAX)
+}
+
+/** Whether a value is an error, also of another realm (a worker's, a test runner's), which `instanceof` does not recognise. */
+export function isError(value: unknown): value is Error {
   return value instanceof Error || isNativeError(value)
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { withRequest } from '#lib/base/context.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
-import { maskText } from './faults.ts'
+import { installManualClock } from '../../test/support/manual-clock.ts'
+import { maskText, reasonOf } from './faults.ts'
 import { createLog, type LogFields, levelOf } from './log.ts'
 import { metricsText } from './metrics.ts'
 
@@ -13,6 +14,87 @@ function recorded(write: (log: ReturnType<typeof createLog>) => void): Record<st
 
 /** The log as plain JavaScript, or a cast, would use it. */
 const smuggled = (fields: Record<string, unknown>): LogFields => fields
+
+/** A log with a clock that a test moves, and its lines. */
+function limitedLog(is_limited = true) {
+  const lines: Record<string, unknown>[] = []
+  const writer = { write: (line: string): void => void lines.push(JSON.parse(line)) }
+  const manual = installManualClock()
+  const log = createLog('payments', { level: 'info', writer, is_limited })
+  return { log, lines, manual, [Symbol.dispose]: () => manual[Symbol.dispose]() }
+}
+
+const failureOf = (text: string, code: string) =>
+  new Error('no answer', { cause: Object.assign(new Error(text), { code }) })
+
+describe('a cause that repeats', () => {
+  test('has ten lines in a minute, and one with the number of those left out at its end', async () => {
+    using limited = limitedLog()
+    const { log, lines, manual } = limited
+    for (let count = 0; count < 10_000; count += 1)
+      log.warn(
+        { payment_id: `p-${count}`, error: failureOf(`connect 10.0.0.${count}`, 'EREFUSED') },
+        'it failed',
+      )
+    expect(lines).toHaveLength(10)
+    await manual.advance(60_000)
+    expect(lines).toHaveLength(11)
+    expect(lines[10]).toMatchObject({
+      level: 'warn',
+      role: 'payments',
+      dropped: 9_990,
+      message: 'lines of this cause were left out: it failed',
+      error: { cause: { code: 'EREFUSED' } },
+    })
+    expect(lines[10]).not.toHaveProperty('payment_id')
+    log.warn({}, 'it failed')
+    expect(lines).toHaveLength(12)
+  })
+
+  test('never hides the first line of another one', () => {
+    using limited = limitedLog()
+    const { log, lines } = limited
+    const write = (): void => {
+      log.warn({ error: failureOf('refused', 'EREFUSED') }, 'it failed')
+      log.warn({ error: failureOf('refused', 'ETIMEDOUT') }, 'it failed')
+      log.error({ error: failureOf('refused', 'EREFUSED') }, 'it failed')
+      log.child('notifier').warn({ error: failureOf('refused', 'EREFUSED') }, 'it failed')
+      log.warn({ provider_account: 'acme' }, 'it failed')
+      log.warn({ reason: 'HTTP 502' }, 'it failed')
+    }
+    for (let count = 0; count < 20; count += 1) write()
+    expect(lines).toHaveLength(60)
+  })
+
+  test('has a limit also when its errors always say something else, but each sentence has its first line', () => {
+    using limited = limitedLog()
+    const { log, lines } = limited
+    const letters = (count: number) =>
+      count.toString(26).replaceAll(/\d/g, (digit) => 'qrstuvwxyz'.charAt(Number(digit)))
+    for (let count = 0; count < 5_000; count += 1)
+      log.warn({ error: failureOf(letters(count), 'E') }, 'it failed')
+    expect(lines.length).toBeLessThanOrEqual(500 + 10)
+    log.warn({ error: failureOf('quite new', 'E') }, 'something else failed')
+    expect(lines.at(-1)).toMatchObject({ message: 'something else failed' })
+  })
+
+  test('is written each time where each line counts, and informations are', () => {
+    using all = limitedLog(false)
+    for (let count = 0; count < 100; count += 1)
+      all.log.error({ anomaly_id: `a-${count}` }, 'an anomaly waits')
+    expect(all.lines).toHaveLength(100)
+    using limited = limitedLog()
+    for (let count = 0; count < 100; count += 1) limited.log.info({}, 'request answered')
+    expect(limited.lines).toHaveLength(100)
+  })
+
+  test('is counted in the metric', async () => {
+    using limited = limitedLog()
+    const before = await metricValue('multihub_log_lines_left_out_total')
+    for (let count = 0; count < 12; count += 1) limited.log.warn({}, 'it failed')
+    expect((await metricValue('multihub_log_lines_left_out_total')) - before).toBe(2)
+  })
+})
 
 describe('log', () => {
   test('writes one JSON line with level, time, role, fields and sentence', () => {
@@ -98,6 +180,16 @@ describe('log', () => {
     expect(maskText('x'.repeat(1_000_000)).length).toBeLessThan(2100)
   })
 
+  test('a reason has the messages of an error and its causes, once each, in one line without passwords', () => {
+    const cause = new Error('connect\n  mongodb://user:hush@host')
+    expect(reasonOf(new Error('no answer', { cause: new Error('no answer', { cause }) }))).toBe(
+      'no answer: connect mongodb://[secret]@host',
+    )
+    expect(reasonOf(new TypeError(''))).toBe('TypeError')
+    expect(reasonOf('text')).toBe('text')
+    expect(reasonOf(new Error('x'.repeat(1_000))).length).toBeLessThan(310)
+  })
+
   test('hides secrets even under a permitted name', () => {
     const [line] = recorded((log) => log.info(smuggled({ status: new Secret('hush') }), 'x'))
     expect(JSON.stringify(line)).not.toMatch(/hush/)
@@ -117,9 +209,9 @@ describe('log', () => {
   })
 })
 
-async function dropped(): Promise<number> {
-  const line = (await metricsText())
-    .split('\n')
-    .find((text) => text.startsWith('multihub_log_fields_dropped_total '))
+const dropped = (): Promise<number> => metricValue('multihub_log_fields_dropped_total')
+
+async function metricValue(metric: string): Promise<number> {
+  const line = (await metricsText()).split('\n').find((text) => text.startsWith(`${metric} `))
   return Number(line?.split(' ')[1] ?? 0)
 }

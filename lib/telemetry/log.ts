@@ -2,6 +2,7 @@ import { isDate } from 'node:util/types'
 import { currentRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
 import { describeFault, maskText } from './faults.ts'
+import { createLineLimit, type LimitedLine, type LineLimit } from './line-limit.ts'
 import { counter } from './metrics.ts'
 import { type LineWriter, standardError } from './writer.ts'
 
@@ -138,19 +139,30 @@ export interface Log {
   child(role: string): Log
 }
 
+/** How a log is made. */
+interface LogOptions {
+  readonly level?: LogLevel
+  readonly writer?: LineWriter
+  /** Whether repeated warnings and errors with the same cause are left out (`createLineLimit`); true unless given. */
+  readonly is_limited?: boolean
+}
+
 /**
  * Creates a log. Lines go to standard error, because standard output belongs to the `ready` line. Writing does not block,
  * and buffered lines are written at exit. The level is MULTIHUB_LOG_LEVEL, otherwise `info`.
  */
-export function createLog(role?: string, options: { level?: LogLevel; writer?: LineWriter } = {}): Log {
+export function createLog(role?: string, options: LogOptions = {}): Log {
   const level = options.level ?? levelOf(process.env)
   const writer = options.writer ?? (level === 'silent' ? { write: () => {} } : standardError())
+  const is_limited = options.is_limited !== false && writer.takes_every_line !== true
   const withRole = (role: string | undefined): Log => {
     const methodOf = (line_level: Exclude<LogLevel, 'silent'>): Log['info'] => {
       if (LOG_LEVELS.indexOf(line_level) < LOG_LEVELS.indexOf(level)) return () => {}
       const format = createLineFormatter(line_level, role)
-      const urgent = line_level === 'warn' || line_level === 'error'
+      const urgent_level = line_level === 'warn' || line_level === 'error' ? line_level : undefined
       return (fields, message) => {
+        const line = urgent_level && is_limited ? { level: urgent_level, role, message, fields } : undefined
+        if (line !== undefined && !limitOf(writer).admit(line)) return
         const request = currentRequest()
         const entry = {
           fields,
@@ -160,7 +172,8 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
           trace_id: request?.trace?.trace_id,
         }
         // A kill must not lose a warning or a fault. Other lines wait for more, see `LineWriter.later`.
-        if (urgent || fields.error !== undefined || writer.later === undefined) writer.write(format(entry))
+        if (urgent_level || fields.error !== undefined || writer.later === undefined)
+          writer.write(format(entry))
         else writer.later(() => format(entry))
       }
     }
@@ -175,6 +188,39 @@ export function createLog(role?: string, options: { level?: LogLevel; writer?: L
   return withRole(role)
 }
 
+const limits = new WeakMap<LineWriter, LineLimit<LogFields>>()
+
+/** The limit of all logs with the same writer. */
+function limitOf(writer: LineWriter): LineLimit<LogFields> {
+  const known = limits.get(writer)
+  if (known !== undefined) return known
+  const limit = createLineLimit<LogFields>((first, left_out) => reportLeftOut(writer, first, left_out))
+  limits.set(writer, limit)
+  writer.beforeExit?.(limit.end)
+  return limit
+}
+
+/** Writes how many lines of one cause were left out. It shows the error of the first one, but no ids, which the others do not share. */
+function reportLeftOut(
+  writer: LineWriter,
+  { level, role, message, fields }: LimitedLine<LogFields>,
+  dropped: number,
+): void {
+  const { part, kind, rpc, provider_account, reason, error } = fields
+  writer.write(
+    createLineFormatter(
+      level,
+      role,
+    )({
+      fields: { part, kind, rpc, provider_account, reason, dropped, error },
+      message: `lines of this cause were left out: ${message}`,
+      now_ms: clock.now_ms(),
+      request_id: undefined,
+      trace_id: undefined,
+    }),
+  )
+}
+
 /**
  * The level that MULTIHUB_LOG_LEVEL names. Without it, and for an unknown word, it is `info`: the log must also work while
  * the process reports that the word is wrong. No other variable silences the log.
@@ -185,3 +231,9 @@ export function levelOf(variables: Readonly<Record<string, string | undefined>>)
 
 /** The log of this process, for code that several roles share. */
 export const log: Log = createLog()
+
+/**
+ * The log of lines that are never left out, however many come in a minute: each is about money that a person must settle, such as an
+ * anomaly, or is a record that is read later. All other failures belong into `log`.
+ */
+export const unlimited_log: Log = createLog(undefined, { is_limited: false })

@@ -8,6 +8,10 @@ export interface LineWriter {
   write(line: string): void
   /** Writes a line a few milliseconds later, together with others. `line` formats it then. */
   later?(line: () => string): void
+  /** Calls a function before the process exits, while lines are still written. */
+  beforeExit?(action: () => void): void
+  /** Whether repeated warnings and errors are written too, for a simulation that looks at each line. */
+  readonly takes_every_line?: boolean
 }
 
 /** The most bytes that wait for a slow reader of the log. Beyond it, lines are dropped and counted. */
@@ -47,6 +51,7 @@ function createStandardError(): LineWriter {
   let waiting: (() => string)[] = []
   let scheduled = false
   let is_writing = false
+  const last_actions: (() => void)[] = []
   const flush = (): void => {
     scheduled = false
     if (waiting.length === 0) return
@@ -60,6 +65,7 @@ function createStandardError(): LineWriter {
   // Registered before the destination opens, which writes its remaining bytes and closes at exit.
   process.on('beforeExit', flush)
   process.on('exit', () => {
+    for (const action of last_actions) action()
     flush()
     if (is_writing) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_WRITE_MS)
   })
@@ -80,5 +86,6 @@ function createStandardError(): LineWriter {
       scheduled = true
       clock.after(WAITING_MAX_MS, flush)
     },
+    beforeExit: (action) => void last_actions.push(action),
   }
 }

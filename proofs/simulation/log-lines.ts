@@ -3,7 +3,7 @@ import { useLineWriter } from '#lib/telemetry/writer.ts'
 let onLine: (line: string) => void = () => {}
 
 // Before the first log is made: every log of this process writes here.
-useLineWriter({ write: (line) => onLine(line) })
+useLineWriter({ write: (line) => onLine(line), takes_every_line: true })
 
 /** Passes every line of the log to a function. */
 export function watchLog(listener: (line: string) => void): void {

@@ -35,7 +35,7 @@ export async function makeAuthority(): Promise<Certificates> {
     '-out',
     path('ca.crt'),
     '-days',
-    '2',
+    '400',
     '-subj',
     '/CN=test authority',
   ]

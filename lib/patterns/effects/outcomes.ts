@@ -1,6 +1,6 @@
 import { now, withTimeout } from '#lib/base/time.ts'
 import type { Stored } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import type { DocumentChange } from './define-effect.ts'
 import { countedTries, dueAgain, type Effect, type EffectDocument } from './effect.ts'
@@ -124,7 +124,7 @@ export function recordFailure<D extends EffectDocument>(
   failures.increment({ kind: effect.kind })
   if (is_stuck) stuck_effects.increment({ kind: effect.kind })
   const fields = { effect: effect.id, kind: effect.kind, tries: effect.tries, error }
-  if (is_stuck) log.error(fields, 'effect is stuck; retry it when the cause is fixed')
+  if (is_stuck) unlimited_log.error(fields, 'effect is stuck; retry it when the cause is fixed')
   else log.warn(fields, 'effect failed and will be retried')
   const { lease: _released, ...rest } = effect
   const failed: Effect = {

@@ -95,8 +95,8 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
     /**
      * Runs the effects that this process has leased. The write that applies an outcome also leases the effects that it adds,
      * and the same call runs them. Resolves when everything that can run now has run, except events, which continue in the
-     * background. A failed effect does not reject the promise; an unavailable store does. The result is what the key has
-     * then: another document, if effects delete this one.
+     * background. A failed effect does not reject the promise; an unavailable store does, and is logged. The result is what the
+     * key has then: another document, if effects delete this one.
      */
     runEffects,
     /** The same for a caller that does not wait. Failures are logged, and the sweeper runs the effects again. */
@@ -212,8 +212,15 @@ function createRunLeased<D extends EffectDocument>(
   return (document) => runLeased(document, createOutcomeBatcher(document, writes.writeOutcomes))
 }
 
-/** Logs work on effects that failed. */
+/** The errors of work that was logged. The error of an effect passes through all the work that led to it. */
+const logged = new WeakSet<object>()
+
+/** Logs work on effects that failed, once: with the effect that met the failure, which comes first. */
 function logUnfinished(error: unknown, effect: Effect | undefined): void {
+  if (typeof error === 'object' && error !== null) {
+    if (logged.has(error)) return
+    logged.add(error)
+  }
   log.warn({ error, effect: effect?.id ?? '' }, 'effects did not finish; the sweeper runs them again')
 }
 

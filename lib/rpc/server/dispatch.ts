@@ -8,7 +8,7 @@ import type { Log, LogFields } from '#lib/telemetry/log.ts'
 import { histogram, level } from '#lib/telemetry/metrics.ts'
 import { inSpan, type SpanDescription } from '#lib/telemetry/span.ts'
 import type { AuthenticateCaller } from '../credentials.ts'
-import { RpcStatusError, toCallerError, toPublicError } from '../errors.ts'
+import { isLoggedByItsOwner, RpcStatusError, toCallerError, toPublicError } from '../errors.ts'
 import { type CallerName, isUnary, type RpcService, roleOf, type ServedMethod } from '../service.ts'
 import { CALLS_MAX, MESSAGE_MAX_BYTES } from '../settings.ts'
 import {
@@ -98,7 +98,10 @@ function createReport(method: ServedMethod, log: Log) {
     answered(started_ms: number) {
       seconds.observe(ok, elapsedSince(started_ms) / 1_000)
     },
-    /** Logs the cause of a failure. This is the only place that does; the caller never sees the cause. */
+    /**
+     * Logs the cause of a failure, which the caller never sees. What another role has answered is logged there, so each failure has
+     * one line, in the process that met it.
+     */
     failed(error: unknown, started_ms: number) {
       const duration_ms = elapsedSince(started_ms)
       const rpc_code = Code[toCallerError(error).code]
@@ -119,10 +122,11 @@ const NOTABLE: readonly Code[] = [Code.Unauthenticated, Code.PermissionDenied, C
 
 function levelOf(error: unknown): 'debug' | 'warn' | 'error' {
   if (error instanceof RpcStatusError) return NOTABLE.includes(error.status) ? 'warn' : 'debug'
-  const { code } = toPublicError(error)
-  if (code === 2002) return 'warn'
-  // A 2001 from another role was logged there with its cause, so a warning is enough here.
-  if (error instanceof PublicError) return code === 2001 ? 'warn' : 'debug'
+  const shown = toPublicError(error)
+  if (shown.code === 2002) return isLoggedByItsOwner(shown) ? 'debug' : 'warn'
+  // A 2001 is made of a fault; the other role has logged its own.
+  if (error instanceof PublicError)
+    return shown.code === 2001 && !isLoggedByItsOwner(shown) ? 'warn' : 'debug'
   return 'error'
 }
 

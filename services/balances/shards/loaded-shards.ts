@@ -3,7 +3,7 @@ import { every, type Timer } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { level } from '#lib/telemetry/metrics.ts'
 import {
   type Checkpointer,
@@ -162,7 +162,7 @@ async function loadShardState(store: LedgerStore, shard: number) {
   const checkpoint = await readCheckpoint(store, shard)
   const damaged = checkpoint?.status === 'damaged' ? checkpoint : undefined
   if (damaged) {
-    log.error(
+    unlimited_log.error(
       { shard, seq: sequenceOf(damaged), reason: damaged.problem },
       'a damaged checkpoint was ignored and the whole journal is replayed; run StartVerification with fromFirstBatch to replace it',
     )

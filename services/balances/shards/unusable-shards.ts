@@ -1,5 +1,5 @@
 import { clock } from '#lib/base/time.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
 import { UNUSABLE_SHARD_MS } from '../limits.ts'
@@ -52,7 +52,7 @@ export function createUnusableShards() {
       error instanceof NewerBatchFormat
         ? 'a shard is left to processes of a newer release; complete the update'
         : 'the journal of a shard is corrupt; nothing is decided for its merchants until it is restored'
-    if (!unusable.has(shard)) log.error({ shard, error }, message)
+    if (!unusable.has(shard)) unlimited_log.error({ shard, error }, message)
     unusable.set(shard, { error, until_ms: clock.monotonic_ms() + UNUSABLE_SHARD_MS })
     setMetrics()
   }

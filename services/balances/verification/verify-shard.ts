@@ -1,4 +1,4 @@
-import { log } from '#lib/telemetry/log.ts'
+import { unlimited_log } from '#lib/telemetry/log.ts'
 import { readCheckpoint, repairCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
@@ -86,7 +86,7 @@ async function verifyJournal(
 function reportTo(progress: ShardProgress, shard: number): (place: LedgerProblem['place']) => ReportProblem {
   return (place) => (seq, description) => {
     if (!progress.addProblem({ seq, place, description })) return
-    log.error(
+    unlimited_log.error(
       { shard, seq: String(seq), reason: description },
       'a verification found a problem in the ledger',
     )

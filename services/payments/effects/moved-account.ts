@@ -1,6 +1,6 @@
 import { now } from '#lib/base/time.ts'
 import type { Collection } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { unlimited_log } from '#lib/telemetry/log.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
 import { isMoved, type KnownAccount, newMovedAnomaly } from '../domain/account-identity.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
@@ -33,7 +33,7 @@ export function createMovedAccountCheck({
     const { is_new } = await recordLastingAnomaly(anomalies, anomaly)
     const fields = { anomaly_id: anomaly.anomaly_id, provider_account: account_id, kind: anomaly.kind }
     if (is_new)
-      log.error(
+      unlimited_log.error(
         fields,
         'a provider account is configured as another one; confirm it or correct the accounts file',
       )

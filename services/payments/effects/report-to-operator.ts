@@ -1,7 +1,7 @@
 import { now } from '#lib/base/time.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Collection } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { unlimited_log } from '#lib/telemetry/log.ts'
 import {
   type Anomaly,
   addAnomaly,
@@ -31,7 +31,10 @@ export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<S
       const anomaly = { ...reported, merchant_id, environment, payment_id, created_at }
       const { is_new } = await recordAnomaly(anomalies, anomaly)
       if (is_new)
-        log.error({ anomaly_id, payment_id, merchant_id, kind }, 'an anomaly waits for the operator')
+        unlimited_log.error(
+          { anomaly_id, payment_id, merchant_id, kind },
+          'an anomaly waits for the operator',
+        )
       return (payment) => payment
     },
   })

@@ -6,7 +6,7 @@ import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Collection } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { inSpan } from '#lib/telemetry/span.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
@@ -63,7 +63,7 @@ async function recordUnmatchedReport(
     created_at: now(),
   })
   if (is_new)
-    log.error(
+    unlimited_log.error(
       { anomaly_id, merchant_id, provider_account: account_id, kind: 'unmatched_report' },
       'a provider reported an operation that was not sent to it; check the anomaly',
     )

@@ -6,7 +6,6 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type Policy, permitsRoute } from '#lib/contract/policy.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
 import { withTraceparent } from '#lib/telemetry/span.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
@@ -161,12 +160,9 @@ async function runEffects(
     const newest = await runner.runEffects(inserted)
     // A refusal frees the c_id, so another payment may have it by now. That one is not the result of this request (E11).
     return newest.payment_id === inserted.payment_id ? newest : inserted
-  } catch (error) {
-    // The payment is stored, so it is returned as it was stored (E14). The sweeper runs its effects later.
-    log.warn(
-      { error, payment_id: inserted.payment_id },
-      'effects of the payment did not finish; the sweeper runs them again',
-    )
+  } catch {
+    // The payment is stored, so it is returned as it was stored (E14). The runner has logged the failure, and the sweeper runs
+    // the effects later.
     return inserted
   }
 }
