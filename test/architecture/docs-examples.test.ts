@@ -92,3 +92,9 @@ test('the timeline of the page for operators is an answer of GetTimeline', async
   expect(rows.length).toBeGreaterThan(5)
   expect(next).toEqual(pending[0])
 })
+
+test('the refund of the page about refunds is as the reference describes it', async () => {
+  const [requested, ...others] = await jsonOf('refunds')
+  expect(others).toEqual([])
+  expect(violationsOf('RefundRequestResponse', requested)).toEqual([])
+})

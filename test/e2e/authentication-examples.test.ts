@@ -134,6 +134,8 @@ describe('the examples of the authentication page', () => {
     return `http://${forger.host_and_port}`
   }
   testInBash('a v1 request in bash', () => expectPing('v1.sh', 'v1'))
+  testWith('python3')('a v1 request in Python', () => expectPing('v1.py', 'v1'))
+  testWith('python3')('a v2 request in Python', () => expectPing('v2.py', 'v2'))
   test('a v1 request in TypeScript', () => expectPing('v1.ts', 'v1'))
   testInBash('a v2 request in bash', () => expectPing('v2.sh', 'v2'))
   test('a v2 request in TypeScript', () => expectPing('v2.ts', 'v2'))

@@ -169,6 +169,11 @@ testInBash(
   },
 )
 
-testInBash('the commands of the page about authentication run its examples', async () => {
-  expect(await runCommandsOf('docs/merchants/authentication.md')).toMatchObject([PONG, PONG])
+testWith(
+  'bash',
+  'openssl',
+  'curl',
+  'python3',
+)('the commands of the page about authentication run its examples', async () => {
+  expect(await runCommandsOf('docs/merchants/authentication.md')).toMatchObject([PONG, PONG, PONG])
 })
