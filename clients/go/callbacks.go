@@ -64,6 +64,19 @@ func checkSecrets(secrets []string) error {
 	return nil
 }
 
+// Key is what a receiver stores to handle a callback once. Refunds of one payment have the same ID, but different keys.
+func (c *Callback) Key() string {
+	payment := c.Data.Result.Payment
+	if payment == nil {
+		return c.ID
+	}
+	key := c.ID + "|" + payment.Status.Status
+	for _, one := range payment.Operations {
+		key += "|" + one.ID + "=" + one.Status.Status
+	}
+	return key
+}
+
 // CallbackHandler receives callbacks and hands the verified ones over. When handle returns an error, it is logged, the answer is
 // 500, and Multihub sends the callback again. It panics without secrets.
 func CallbackHandler(secrets []string, handle func(context.Context, *Callback) error) http.Handler {

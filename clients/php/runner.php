@@ -44,7 +44,7 @@ $acts = [
     'balance_text' => fn (array $act) => (string) $state->client->balanceGet()['balance']['amounts'][0]['value'],
     'upload' => function (array $act) use ($state): array {
         $file = $act['file'];
-        return $state->client->uploadFile($file['text'], $file['purpose'], $file['name'], $file['mime_type'], $act['operation_id']);
+        return $state->client->uploadFile($file['text'], $file['purpose'], $file['name'], $file['mime_type'], $act['operation_id'], $act['scan_ms'] ?? 60_000);
     },
     'download' => fn (array $act) => $state->client->downloadFile($act['h_id']),
     'sign' => fn (array $act) => match ($act['scheme']) {
@@ -77,6 +77,7 @@ $acts = [
         $act['secrets'],
         isset($act['now_ms']) ? $act['now_ms'] / 1000 : null,
     )['id'] ?? null,
+    'key' => fn (array $act) => Callbacks::key($act['callback']),
     'serve' => function (array $act) use ($received, &$servers): string {
         $socket = stream_socket_server('tcp://127.0.0.1:0');
         $address = stream_socket_get_name($socket, false);

@@ -80,7 +80,8 @@ def serve(act):
 def upload(act):
     file = dict(act["file"])
     content = file.pop("text").encode()
-    return client.upload_file(content, operation_id=act.get("operation_id"), **file)
+    more = {"scan_s": act["scan_ms"] / 1000} if "scan_ms" in act else {}
+    return client.upload_file(content, operation_id=act.get("operation_id"), **more, **file)
 
 
 ACTS = {
@@ -96,6 +97,7 @@ ACTS = {
     "check": check,
     "webhook_secret": lambda act: m.webhook_secret(act["api_secret"]),
     "verify": verify,
+    "key": lambda act: m.callback_key(act["callback"]),
     "serve": serve,
     "received": lambda act: received,
 }

@@ -72,8 +72,8 @@ const ACTS = {
     const { balance } = await client.balanceGet()
     return String(balance.amounts[0].value)
   },
-  upload: ({ file: { text, ...file }, operation_id }) =>
-    client.uploadFile({ ...file, bytes: bytes(text) }, { operation_id }),
+  upload: ({ file: { text, ...file }, operation_id, scan_ms }) =>
+    client.uploadFile({ ...file, bytes: bytes(text) }, { operation_id, scan_ms: scan_ms && Number(scan_ms) }),
   download: async ({ h_id }) => new TextDecoder().decode(await client.downloadFile(h_id)),
   sign({ scheme, application_id, secret, body, timestamp, nonce, path }) {
     const credential = { application_id: Number(application_id), secret }
@@ -98,6 +98,7 @@ const ACTS = {
     const settings = { secrets, on_error: ({ message }) => reported.push(message) }
     return RECEIVERS[middleware](settings, handle)
   },
+  key: ({ callback }) => multihub.callbackKey(callback),
   received: () => received,
   reported: () => reported,
 }

@@ -47,8 +47,8 @@ export interface FaultProxy {
   readonly url: string
   /** Forgets what it has seen, and applies these faults to the next requests, then the last one to all others. */
   plan(...faults: readonly Fault[]): void
-  /** Answers the next request itself, signed for v1. */
-  answerNext(body: string, secret: string): void
+  /** Until the next plan, answers the requests that contain a text itself, signed for v1. */
+  answer(to: string, body: string, secret: string): void
   readonly seen: readonly SeenRequest[]
   /** Waits until every request that it holds was delivered. */
   settle(): Promise<void>
@@ -59,7 +59,7 @@ export interface FaultProxy {
 export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let faults: readonly Fault[] = ['pass']
   let seen: SeenRequest[] = []
-  let prepared: Answer | undefined
+  let prepared: { readonly to: string; readonly answer: Answer } | undefined
   let before: Answer | undefined
   let refused: Answer | undefined
   let held: (() => Promise<unknown>)[] = []
@@ -92,9 +92,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     const fault = faults[seen.length] ?? faults.at(-1) ?? 'pass'
     const nonce = incoming.headers['x-data-nonce']?.toString()
     seen.push({ path: incoming.url ?? '', body: body.toString(), nonce })
-    if (prepared !== undefined) {
-      write(response, prepared)
-      prepared = undefined
+    if (prepared !== undefined && body.includes(prepared.to)) {
+      write(response, prepared.answer)
       return
     }
     const direct = UNSIGNED[fault]
@@ -123,10 +122,11 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     plan(...wanted) {
       faults = wanted
       seen = []
+      prepared = undefined
     },
-    answerNext(text, secret) {
+    answer(to, text, secret) {
       const hash = createHash('sha512').update(text).update(secret).digest('hex')
-      prepared = { status: 200, headers: { 'x-data-hash': hash }, body: Buffer.from(text) }
+      prepared = { to, answer: { status: 200, headers: { 'x-data-hash': hash }, body: Buffer.from(text) } }
     },
     get seen() {
       return seen

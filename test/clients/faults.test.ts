@@ -251,7 +251,8 @@ for (const language of LANGUAGES)
           '[{"value":9223372036854775807,"value_freezing":0,"value_blocking":0,"currency":"INR","enabled":true}]'
         const result = `{"balance":{"id":1,"amounts":${amounts},"enabled":true}}`
         const body = `{"success":true,"result":${result},"request_id":"a","processing_time":0.5}`
-        proxy.answerNext(body, credentialOf('v1').secret)
+        proxy.plan('pass')
+        proxy.answer('balance.get', body, credentialOf('v1').secret)
         expect(await runner.act({ act: 'balance_text' })).toEqual({ result: '9223372036854775807' })
       })
 
@@ -277,6 +278,11 @@ for (const language of LANGUAGES)
         const uploaded = await runner.act({ act: 'upload', file, operation_id: c_id })
         expect(uploaded.result).toMatchObject({ status: 'ready' })
         const { h_id } = uploaded.result
+        const scanning = `{"success":true,"result":{"h_id":"${h_id}","status":"scanning"},"request_id":"a"}`
+        proxy.answer('attachment.status', scanning, credentialOf('v1').secret)
+        const waited = await runner.act({ act: 'upload', file, operation_id: c_id, scan_ms: 1 })
+        expect(waited).toEqual({ result: { h_id, status: 'scanning' } })
+        proxy.plan('pass')
         expect(await runner.act({ act: 'download', h_id })).toEqual({ result: text })
         const base = { title: 'A receipt', description: 'See the file.', category: 'question' }
         const ticketOf = (id: string, more: object = {}): object =>

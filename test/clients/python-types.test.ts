@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
@@ -33,6 +33,10 @@ testWithMypy('the client in Python has types that mypy accepts, and that find a 
         encoding: 'utf8',
       }).stdout
     expect(run('src')).toMatch(/^Success: no issues found in \d+ source files/)
+    const page = await readFile(join(ROOT, 'clients', 'python', 'README.md'), 'utf8')
+    const first_deposit = join(folder, 'first_deposit.py')
+    await writeFile(first_deposit, /```python\n([\s\S]*?)```/.exec(page)?.[1] ?? 'missing')
+    expect(run(first_deposit)).toMatch(/^Success: no issues found in 1 source file/)
     const report = run(program)
     expect(report).toContain('Revealed type is "Union[builtins.bool, None]"')
     expect(report).toContain('program.py:6: error:')

@@ -80,6 +80,23 @@ for (const language of [...LANGUAGES, ...OTHER_FORMS])
         expect(await resultOf({ act: 'webhook_secret', api_secret })).toBe(webhook_secret)
     })
 
+    test('gives each refund of a payment its own key, and a repeated callback the same one', async () => {
+      const keyOf = (id: string, result: object, request_id = 'a') =>
+        resultOf({ act: 'key', callback: { id, data: { result, success: true, request_id } } })
+      const refunded = (status: string, ...refunds: readonly string[]) => ({
+        payment: {
+          status: { status },
+          operations: ['p', ...refunds].map((one) => ({ id: one, status: { status: 'success' } })),
+        },
+      })
+      const id = 'p:payment.refunded'
+      const first = await keyOf(id, refunded('partially_refunded', 'r1'))
+      expect(first).toBe(`${id}|partially_refunded|p=success|r1=success`)
+      expect(await keyOf(id, refunded('partially_refunded', 'r1'), 'b')).toBe(first)
+      expect(await keyOf(id, refunded('partially_refunded', 'r1', 'r2'))).toBe(`${first}|r2=success`)
+      expect(await keyOf('t:ticket.updated:2', { ticket: {} })).toBe('t:ticket.updated:2')
+    })
+
     test('verifies callbacks of the last five minutes, and nothing that differs from them', async () => {
       for (const {
         secret,

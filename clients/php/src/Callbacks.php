@@ -51,6 +51,21 @@ final class Callbacks
     }
 
     /**
+     * What a receiver stores to handle a callback once. Refunds of one payment have the same `id`, but different keys.
+     *
+     * @param array<string, mixed> $callback
+     */
+    public static function key(array $callback): string
+    {
+        $payment = $callback['data']['result']['payment'] ?? null;
+        if ($payment === null) {
+            return $callback['id'];
+        }
+        $operations = array_map(fn (array $one): string => "$one[id]={$one['status']['status']}", $payment['operations']);
+        return implode('|', [$callback['id'], $payment['status']['status'], ...$operations]);
+    }
+
+    /**
      * Throws unless there are secrets.
      *
      * @param list<string> $secrets

@@ -25,6 +25,14 @@ export function checkSecrets(secrets: readonly string[]): void {
     throw new TypeError('a secret of the callbacks is missing')
 }
 
+/** What a receiver stores to handle a callback once. Refunds of one payment have the same `id`, but different keys. */
+export function callbackKey({ id, data }: Callback): string {
+  const { payment } = data.result
+  if (payment === undefined) return id
+  const operations = payment.operations.map((one) => `${one.id}=${one.status.status}`)
+  return [id, payment.status.status, ...operations].join('|')
+}
+
 /**
  * Verifies a callback over the exact bytes that arrived, and returns what it says. Nothing is parsed before its signature is
  * verified, in constant time. Throws `CallbackError`.

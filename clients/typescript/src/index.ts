@@ -4,6 +4,7 @@ export {
   CALLBACK_MAX_BYTES,
   type CallbackHeaders,
   type CallbackSettings,
+  callbackKey,
   verifyCallback,
 } from './callbacks.ts'
 export { Client, type ClientSettings, type FileToUpload, type UploadOptions } from './client.ts'

@@ -33,6 +33,8 @@ type act struct {
 	HID                                                                  string `json:"h_id"`
 	NowMs                                                                int64  `json:"now_ms"`
 	StopMs                                                               int64  `json:"stop_ms"`
+	ScanMs                                                               int64  `json:"scan_ms"`
+	Callback                                                             multihub.Callback
 	Headers                                                              map[string]string
 	Secrets                                                              []string
 	File                                                                 struct{ Purpose, Name, Mime_type, Text string }
@@ -93,7 +95,7 @@ func do(a act) (any, error) {
 	case "upload":
 		return client.UploadFile(ctx, multihub.File{
 			Purpose: a.File.Purpose, Name: a.File.Name, MimeType: a.File.Mime_type,
-			Content: []byte(a.File.Text), OperationID: a.OperationID,
+			Content: []byte(a.File.Text), OperationID: a.OperationID, Scan: time.Duration(a.ScanMs) * time.Millisecond,
 		})
 	case "download":
 		content, err := client.DownloadFile(ctx, a.HID)
@@ -110,6 +112,8 @@ func do(a act) (any, error) {
 		return multihub.WebhookSecret(a.APISecret), nil
 	case "verify":
 		return verify(a)
+	case "key":
+		return a.Callback.Key(), nil
 	case "serve":
 		return serve(a)
 	case "received":

@@ -1,6 +1,6 @@
 """Client of the Multihub merchant API: signed requests, verified answers, payments that are never created twice."""
 
-from .callbacks import CALLBACK_MAX_BYTES, flask_callbacks, verify_callback, wsgi_callbacks
+from .callbacks import CALLBACK_MAX_BYTES, callback_key, flask_callbacks, verify_callback, wsgi_callbacks
 from .client import Client, CreatedPaymentResult
 from .errors import CallbackError, MultihubError, OutcomeUnknownError, RefusalError, TransportError
 from .gen import types
@@ -30,6 +30,7 @@ __all__ = [
     "ReplayPair",
     "Settings",
     "TransportError",
+    "callback_key",
     "flask_callbacks",
     "resend_path",
     "sign_resend",

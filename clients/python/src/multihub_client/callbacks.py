@@ -57,6 +57,15 @@ def verify_callback(
         raise CallbackError("malformed", "the body is not JSON") from error
 
 
+def callback_key(callback: Callback) -> str:
+    """What a receiver stores to handle a callback once. Refunds of one payment have the same ``id``, but different keys."""
+    payment = callback["data"]["result"].get("payment")
+    if payment is None:
+        return callback["id"]
+    operations = [f"{one['id']}={one['status']['status']}" for one in payment["operations"]]
+    return "|".join([callback["id"], payment["status"]["status"], *operations])
+
+
 def check_secrets(secrets: Sequence[str]) -> None:
     """Raises ``ValueError`` unless there are secrets."""
     if not secrets or isinstance(secrets, str) or "" in secrets:
