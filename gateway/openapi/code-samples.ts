@@ -1,6 +1,6 @@
 import { lowerFirst, snakeCase } from '#lib/base/letter-case.ts'
 import { createsPayment, methodTitle, RESEND_METHOD } from '#lib/contract/methods.ts'
-import { V2_REQUEST_PREFIX } from '../auth/signature-schemes.ts'
+import { RESEND_REQUEST_PREFIX, V2_REQUEST_PREFIX } from '../auth/signature-schemes.ts'
 import type { PublicMethodName } from '../methods/method.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
 
@@ -39,20 +39,42 @@ interface ClientCall {
   readonly title: string
 }
 
-const HASH = `hash=$(printf '%s%s' "$body" "$SECRET" | openssl dgst -sha512 -r | cut -d' ' -f1)`
+/** The end of a pipe that prints a digest without the name of its input. */
+const CUT = `-r | cut -d' ' -f1`
 
-function curl(name: PublicMethodName, request: Request, scheme: 'v1' | 'v2'): string {
-  const path = pathOf(name, request, scheme)
-  const is_v2 = scheme === 'v2' && name !== RESEND_METHOD
-  const headers = is_v2
-    ? ['X-Data-Timestamp: $timestamp', 'X-Data-Nonce: $nonce', 'X-Data-Signature: $signature']
-    : ['X-Data-Hash: $hash']
-  const lines = ['Content-Type: application/json', 'X-Data-Application-Id: $APPLICATION_ID', ...headers]
+/** `v2` and `resend` cover a timestamp and a nonce. A v2 credential must send the pair on the resend path too. */
+const SHELL_SIGNATURES: Readonly<Record<'v1' | 'v2' | 'resend', (path: string) => readonly string[]>> = {
+  v1: () => [`hash=$(printf '%s%s' "$body" "$SECRET" | openssl dgst -sha512 ${CUT})`],
+  v2: (path) => [
+    ...REPLAY_PAIR,
+    `digest=$(printf '%s' "$body" | openssl dgst -sha256 ${CUT})`,
+    `signature=$(printf '${V2_REQUEST_PREFIX}\\n%s\\nPOST\\n${path}\\n%s\\n%s\\n%s' \\`,
+    `  "$APPLICATION_ID" "$timestamp" "$nonce" "$digest" | openssl dgst -sha512 -hmac "$SECRET" ${CUT})`,
+  ],
+  resend: (path) => [
+    ...REPLAY_PAIR,
+    `hash=$(printf '${RESEND_REQUEST_PREFIX}\\nPOST\\n${path}\\n%s\\n%s\\n\\n%s%s' \\`,
+    `  "$timestamp" "$nonce" "$body" "$SECRET" | openssl dgst -sha512 ${CUT})`,
+  ],
+}
+
+const REPLAY_PAIR = ['timestamp=$(date +%s)', 'nonce=$(openssl rand -hex 16)']
+
+function curl(name: PublicMethodName, request: Request, version: 'v1' | 'v2'): string {
+  const path = pathOf(name, request, version)
+  const scheme = name === RESEND_METHOD ? 'resend' : version
+  const pair = ['X-Data-Timestamp: $timestamp', 'X-Data-Nonce: $nonce']
+  const headers = [
+    'Content-Type: application/json',
+    'X-Data-Application-Id: $APPLICATION_ID',
+    ...(scheme === 'v1' ? [] : pair),
+    scheme === 'v2' ? 'X-Data-Signature: $signature' : 'X-Data-Hash: $hash',
+  ]
   return [
     `body='${JSON.stringify(request)}'`,
-    ...(is_v2 ? v2Signature(path) : [HASH]),
+    ...SHELL_SIGNATURES[scheme](path),
     `curl -s "$BASE_URL${path}" --data-binary "$body" \\`,
-    lines.map((line) => `  -H "${line}"`).join(' \\\n'),
+    headers.map((line) => `  -H "${line}"`).join(' \\\n'),
   ].join('\n')
 }
 
@@ -60,14 +82,6 @@ function pathOf(name: PublicMethodName, request: Request, scheme: 'v1' | 'v2'): 
   if (name === RESEND_METHOD) return resendPath(String(request['payment_id']))
   return scheme === 'v1' ? V1_PATH : V2_PATH
 }
-
-const v2Signature = (path: string): readonly string[] => [
-  'timestamp=$(date +%s)',
-  'nonce=$(openssl rand -hex 16)',
-  `digest=$(printf '%s' "$body" | openssl dgst -sha256 -r | cut -d' ' -f1)`,
-  `signature=$(printf '${V2_REQUEST_PREFIX}\\n%s\\nPOST\\n${path}\\n%s\\n%s\\n%s' \\`,
-  '  "$APPLICATION_ID" "$timestamp" "$nonce" "$digest" | openssl dgst -sha512 -hmac "$SECRET" -r | cut -d\' \' -f1)',
-]
 
 function typescript({ name, envelope, title }: ClientCall): string {
   const literal = JSON.stringify(envelope, undefined, 2)

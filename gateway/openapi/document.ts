@@ -15,7 +15,7 @@ import { ERROR_EXAMPLES, operationOf, type SignatureDescription, TAGS } from './
 import {
   HEADERS,
   PARAMETERS,
-  RESEND_SIGNATURE,
+  resendSignature,
   SECURITY_SCHEMES,
   V1_SIGNATURE,
   V2_SIGNATURE,
@@ -53,7 +53,7 @@ export function openApiDocument(version: ApiVersion): JsonSchema {
   const { path, signature } = VERSIONS[version]
   const operations = PUBLIC_METHODS.map((method) =>
     method.name === RESEND_METHOD
-      ? [resendPath('{paymentId}'), operationOf(method, RESEND_SIGNATURE, ['PaymentId'])]
+      ? [resendPath('{paymentId}'), operationOf(method, resendSignature(version), ['PaymentId'])]
       : [operationPath(path, method.name), operationOf(method, signature)],
   )
   return {

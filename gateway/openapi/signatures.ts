@@ -26,11 +26,13 @@ export const V2_SIGNATURE: SignatureDescription = {
   answer_header: 'X-Data-Signature',
 }
 
-/** The resend path: a hash that also covers the path, timestamp and nonce if the request has the latter two. */
-export const RESEND_SIGNATURE: SignatureDescription = {
-  schemes: ['application', 'resend_hash'],
-  replay_parameters: ['Timestamp', 'Nonce'],
-  answer_header: 'X-Data-Hash',
+/**
+ * The resend path: a hash that also covers the path, timestamp and nonce if the request has the latter two. A v2 credential
+ * must send them (A2).
+ */
+export function resendSignature(version: 'v1' | 'v2'): SignatureDescription {
+  const { replay_parameters } = version === 'v1' ? V1_SIGNATURE : V2_SIGNATURE
+  return { schemes: ['application', 'resend_hash'], replay_parameters, answer_header: 'X-Data-Hash' }
 }
 
 const header = (name: string, description: string): object => ({

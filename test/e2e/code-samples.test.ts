@@ -4,28 +4,39 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
 import { ROOT } from '../../scripts/sources/sources.ts'
+import { describeLanguage, LANGUAGES } from '../clients/languages.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { testWith } from '../support/needs.ts'
 import { OPENAPI_DOCUMENT, OPENAPI_DOCUMENT_V2 } from '../support/openapi.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { SAMPLE_PROGRAMS, type Samples } from './code-samples.fixture.ts'
 
 const run = promisify(execFile)
 const TYPES = join(ROOT, 'node_modules', '@types')
+const DOCUMENTS = { v1: OPENAPI_DOCUMENT, v2: OPENAPI_DOCUMENT_V2 } as const
 
-interface CodeSample {
-  readonly label: string
-  readonly source: string
-}
+/** What calls of samples are refused with: the route and the payment of the examples are not of this system. */
+const CODES = { 'gateway.ping': 0, 'ticket.summary': 0, 'payment.in': 1004, 'webhook.resend': 6010 } as const
+const CALLED = Object.keys(CODES)
+const PRINTED = Object.entries(CODES).map(([name, code]) => `${name} ${code}`)
 
-/** The samples of a language, of all methods of both versions. */
-function samplesOf(label: string): readonly string[] {
-  const operations = [OPENAPI_DOCUMENT, OPENAPI_DOCUMENT_V2].flatMap(({ paths }) => Object.values(paths)) as {
-    post?: { 'x-codeSamples': readonly CodeSample[] }
-  }[]
-  return operations
-    .flatMap(({ post }) => post?.['x-codeSamples'] ?? [])
-    .filter((sample) => sample.label === label)
-    .map(({ source }) => source)
+/** The samples of a language by method, in one version of the reference. */
+function samplesOf(label: string, version: keyof typeof DOCUMENTS): Samples {
+  interface Operation {
+    readonly post?: {
+      readonly operationId: string
+      readonly 'x-codeSamples'?: readonly { readonly label: string; readonly source: string }[]
+    }
+  }
+  const samples = Object.entries<Operation>(DOCUMENTS[version].paths).flatMap(([path, { post }]) => {
+    const sample = post?.['x-codeSamples']?.find((one) => one.label === label)
+    const name = post?.operationId === 'webhookResend' ? 'webhook.resend' : (path.split('#')[1] ?? path)
+    return sample === undefined ? [] : [[name, sample.source] as const]
+  })
+  expect(samples).toHaveLength(PUBLIC_METHODS.length)
+  return new Map(samples)
 }
 
 let folder: string
@@ -39,81 +50,57 @@ afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true })
 })
 
-/** Writes a program and has its language check the syntax. */
-async function check(
-  name: string,
-  text: string,
-  program: string,
-  ...words: readonly string[]
-): Promise<void> {
-  const file = join(folder, name)
-  await writeFile(file, text)
-  await run(program, [...words, file])
+/** The environment of a program with a credential of the demonstration. */
+function environment(version: keyof typeof DOCUMENTS): Readonly<Record<string, string | undefined>> {
+  const { base_url, merchants } = system.demo()
+  const credential = merchants[0]?.credentials.find((one) => one.api_version === version)
+  return {
+    ...process.env,
+    BASE_URL: base_url,
+    APPLICATION_ID: `${credential?.application_id}`,
+    SECRET: credential?.secret,
+  }
 }
 
 test('the samples in TypeScript compile with the client', async () => {
-  const blocks = samplesOf('TypeScript').map((sample) => `{\n${sample}\nvoid result\n}`)
-  expect(blocks).toHaveLength(60)
+  const samples = [...samplesOf('TypeScript', 'v1').values(), ...samplesOf('TypeScript', 'v2').values()]
+  const blocks = samples.map((sample) => `{\n${sample}\nvoid result\n}`)
   const source = join(ROOT, 'clients', 'typescript', 'src', 'index.ts')
   const head = `import type { Client } from '${source}'\ndeclare const client: Client\n`
+  const file = join(folder, 'samples.mts')
+  await writeFile(file, head + blocks.join('\n'))
   const flags = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--allowImportingTsExtensions']
-  const target = [
-    '--target',
-    'es2022',
-    '--lib',
-    'es2022,esnext.disposable',
-    '--module',
-    'nodenext',
-    '--types',
-    'node',
-    '--typeRoots',
-    TYPES,
-  ]
-  const words = [...flags, ...target]
-  await check('samples.mts', head + blocks.join('\n'), join(ROOT, 'node_modules', '.bin', 'tsc'), ...words)
+  const target = ['--target', 'es2022', '--lib', 'es2022,esnext.disposable', '--module', 'nodenext']
+  const types = ['--types', 'node', '--typeRoots', TYPES]
+  await run(join(ROOT, 'node_modules', '.bin', 'tsc'), [...flags, ...target, ...types, file])
 })
 
-testWith('python3')('the samples in Python call functions of the client', async () => {
-  const samples = samplesOf('Python')
-  const names = samples.map((sample) => /client\.(\w+)\(/.exec(sample)?.[1])
-  const head = `from multihub_client import Client\nfor name in ${JSON.stringify(names)}: getattr(Client, name)\n`
-  const unused = `def never(client):\n${samples.join('\n').replaceAll(/^/gm, '    ')}\n`
-  await writeFile(join(folder, 'samples.py'), head + unused)
-  const env = {
-    ...process.env,
-    PYTHONPATH: join(ROOT, 'clients', 'python', 'src'),
-    PYTHONDONTWRITEBYTECODE: '1',
-  }
-  await run('python3', [join(folder, 'samples.py')], { env })
-})
+for (const language of LANGUAGES) {
+  const programOf = SAMPLE_PROGRAMS[language.name as keyof typeof SAMPLE_PROGRAMS]
+  if (programOf === undefined) continue
+  describeLanguage(language)(`the samples in ${language.name}`, () => {
+    test('are those of v1 in the reference of v2 too', () => {
+      expect(samplesOf(language.name, 'v2')).toEqual(samplesOf(language.name, 'v1'))
+    })
 
-testWith('php')('the samples in PHP are programs', () =>
-  check('samples.php', `<?php\n${samplesOf('PHP').join('\n')}`, 'php', '-l'),
-)
+    test('are functions of the client, and get the answers of the system', async () => {
+      const text = programOf(samplesOf(language.name, 'v1'), CALLED)
+      const { command, folder: cwd, variables } = language.program(folder, text)
+      const [program, ...parameters] = command
+      const env = { ...environment('v1'), ...variables }
+      const { stdout } = await run(program, parameters, { cwd, env, timeout: HANG_LIMIT_MS })
+      expect(stdout.trim().split('\n')).toEqual(PRINTED)
+    })
+  })
+}
 
-testWith(
-  'bash',
-  'openssl',
-  'curl',
-)('the samples with curl are signed for their version', async () => {
-  const { base_url, merchants } = system.demo()
-  const [alpha] = merchants
-  for (const [document, version] of [
-    [OPENAPI_DOCUMENT, 'v1'],
-    [OPENAPI_DOCUMENT_V2, 'v2'],
-  ] as const) {
-    const { application_id, secret } = alpha?.credentials.find((one) => one.api_version === version) ?? {}
-    const env = { ...process.env, BASE_URL: base_url, APPLICATION_ID: `${application_id}`, SECRET: secret }
-    const codeOf = async (method: string) => {
-      const [{ source = '' } = {}] =
-        document.paths[`/public/api/multihub/${version}#${method}`].post['x-codeSamples']
-      const { stdout } = await run('bash', ['-euc', source], { env })
-      const { success, error } = JSON.parse(stdout)
-      return success ? undefined : error.code
-    }
-    expect(await codeOf('gateway.ping')).toBeUndefined()
-    expect(await codeOf('ticket.summary')).toBeUndefined()
-    // The route of the example is not one of this system.
-    expect(await codeOf('payment.in')).toBe(1004)
+const testInBash = testWith('bash', 'openssl', 'curl')
+testInBash.each(['v1', 'v2'] as const)('the samples with curl are signed for %s', async (version) => {
+  const samples = samplesOf('curl', version)
+  const printed = []
+  for (const name of CALLED) {
+    const { stdout } = await run('bash', ['-euc', samples.get(name) ?? ''], { env: environment(version) })
+    printed.push(`${name} ${JSON.parse(stdout).error?.code ?? 0}`)
   }
+  expect(printed).toEqual(PRINTED)
 })
