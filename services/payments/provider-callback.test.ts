@@ -98,7 +98,7 @@ test('a verified report that fits no payment of its account is recorded once, an
   for (const changes of [...reports, ...reports])
     expect([changes, await system.provider.report(order, changes)]).toEqual([changes, 404])
   expect(await unmatched(payment.paymentId.slice(-8))).toHaveLength(4)
-  const [rival] = await unmatched('rival reported success of 1000000 INR')
+  const [rival] = await unmatched('rival reported success of 10,000.00 INR')
   expect(rival).toMatchObject({ merchantId: system.merchant_id, environment: payment.environment })
   expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)
 })

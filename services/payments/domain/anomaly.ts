@@ -1,5 +1,6 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { amountText } from '#lib/contract/shown-values.ts'
 import {
   defineEffect,
   isAbsentOrInteger,
@@ -134,10 +135,13 @@ export function newAnomalyEffect(
 ): Effect {
   const { anomalies = [] } = payment
   const named = 'amount' in result ? result.amount : undefined
+  // Ids were made from minor units before descriptions had major units, and must stay the same.
   const amount = named ? ` of ${named.minor} ${named.currency}` : ''
+  const amount_shown = named ? ` of ${amountText(named.minor, named.currency, { is_minor: false })}` : ''
   // Each other id may be an operation of its own.
   const id = kind === 'id_differs' && 'provider_id' in result ? ` as ${result.provider_id}` : ''
-  const exact = anomalyEffect(payment, kind, `reported ${result.kind}${amount}${id}`, subject)
+  const shown = `reported ${result.kind}${amount_shown}${id}`
+  const exact = anomalyEffect(payment, kind, shown, subject, `reported ${result.kind}${amount}${id}`)
   if (anomalies.length < ANOMALIES_MAX || anomalies.includes(exact.id)) return exact
   const reported = `reported ${result.kind}, and more of them than are recorded,`
   return anomalyEffect(payment, kind, reported, subject)
@@ -186,21 +190,23 @@ function anomalyEffect(
   kind: AnomalyKind,
   reported: string,
   { refund_id, attempt_number, at }: AnomalySubject,
+  identity = reported,
 ): Effect {
   const operation = operationOf(payment, refund_id)
   const { payment_id, provider_accounts } = payment
   const { attempt } = operation.payment
   const number = attempt_number ?? attempt.number
   const account_id = refund_id === undefined ? provider_accounts[number - 1] : attempt.account_id
-  const report = `provider account ${account_id} ${reported}`
-  const anomaly_id = sha256Hex(`${payment_id}:${refund_id ?? number}:${kind}:${report}`).slice(0, 32)
+  const provider = `provider account ${account_id}`
+  const identified = `${payment_id}:${refund_id ?? number}:${kind}:${provider} ${identity}`
+  const anomaly_id = sha256Hex(identified).slice(0, 32)
   const subject = refund_id === undefined ? `attempt ${number}` : `refund ${refund_id}`
   const current = number === attempt.number ? '' : ` at attempt ${attempt.number}`
   // The names by which the operator finds the operation at the provider. They may change, so the id does not cover them.
   const { provider_id, transaction_id } = recordOf(payment, { attempt_number: number, refund_id })
   const transaction = transaction_id === undefined ? '' : `, transaction ${transaction_id}`
   const names = provider_id === undefined ? '' : `; its id there: ${provider_id}${transaction}`
-  const description = `${subject}: ${report} while the ${refund_id === undefined ? 'payment' : 'refund'} was ${operation.status}${current}${names}`
+  const description = `${subject}: ${provider} ${reported} while the ${refund_id === undefined ? 'payment' : 'refund'} was ${operation.status}${current}${names}`
   const data = { anomaly_id, kind, description, reported_at: at, attempt_number, refund_id, account_id }
   return recordAnomalyEffect.newEffect(payment, data, { at })
 }

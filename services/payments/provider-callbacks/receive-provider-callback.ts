@@ -2,6 +2,7 @@ import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { createRate } from '#lib/base/limit.ts'
 import { now } from '#lib/base/time.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import { amountText } from '#lib/contract/shown-values.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
@@ -49,9 +50,16 @@ async function recordUnmatchedReport(
   { kind, idempotency_key, result }: ProviderReport,
 ): Promise<void> {
   const { account_id } = connected.account
-  const amount = result.amount ? ` of ${result.amount.minor} ${result.amount.currency}` : ''
-  const reported = `provider account ${account_id} reported ${result.kind}${amount} for the ${kind} ${idempotency_key}`
-  const anomaly_id = sha256Hex(`${merchant_id}:${environment}:${h_id}:${reported}`).slice(0, 32)
+  const reportedWith = (amount: string): string =>
+    `provider account ${account_id} reported ${result.kind}${amount} for the ${kind} ${idempotency_key}`
+  // Ids were made from minor units before descriptions had major units, and must stay the same.
+  const identity = reportedWith(result.amount ? ` of ${result.amount.minor} ${result.amount.currency}` : '')
+  const anomaly_id = sha256Hex(`${merchant_id}:${environment}:${h_id}:${identity}`).slice(0, 32)
+  const reported = reportedWith(
+    result.amount
+      ? ` of ${amountText(result.amount.minor, result.amount.currency, { is_minor: false })}`
+      : '',
+  )
   const { is_new } = await recordAnomaly(anomalies, {
     merchant_id,
     anomaly_id,
