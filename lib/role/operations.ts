@@ -1,6 +1,7 @@
 import { keyIdOf } from '#lib/base/crypto/keyring.ts'
 import type { Keys } from '#lib/base/crypto/keys.ts'
 import { type PersonSealer, personKeyIdOf } from '#lib/base/crypto/person-seal.ts'
+import type { Signer } from '#lib/base/crypto/signer.ts'
 import type { Erasures } from '#lib/patterns/erasures.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
@@ -84,6 +85,8 @@ export interface RoleOperations {
   ): Promise<DataCheck>
   /** Encrypts the stored secrets again that are not under the active key. The role may be running. */
   reseal?(store: Store, readDocuments: ReadDocuments, keys: ResealKeys): AsyncIterable<ResealCount>
+  /** Throws `StartError` when the role has signed documents, and none of them with these keys. */
+  checkSigner?(readDocuments: ReadDocuments, signer: Signer): Promise<void>
   /** Throws `StartError` when what the role has stored was encrypted under other keys. */
   checkKeys?(store: Store, keys: Keys<'credential'>): Promise<void>
   /** What only this role needs in its environment, for `doctor`. Throws `ConfigError` for settings that cannot be read. */

@@ -20,6 +20,7 @@ import {
   type DATABASE_SETTINGS,
   databasesOf,
   loadOperations,
+  readerOf,
   VERIFY_SETTINGS,
 } from '../databases.ts'
 import { type ChangeBlocks, encryptTo } from './encryption.ts'
@@ -97,7 +98,7 @@ async function writeBackup(
   target: BackupTarget,
   began_at: Date,
   config: Config<typeof DATABASE_SETTINGS>,
-  signer: Pick<Signer, 'sign'>,
+  signer: Signer,
   { printLine, printProgress }: CommandOutput,
 ): Promise<number> {
   const { directory, recipients } = target
@@ -109,6 +110,9 @@ async function writeBackup(
     printProgress('the server has no snapshots: the databases are read one after the other')
   const contents: BackupContent[] = []
   try {
+    // Under the keys of another system the manifest would be refused by `restore`, when it is too late.
+    for (const role of roles)
+      await role.checkSigner?.(readerOf(snapshot, nameOf(role), printProgress), signer)
     for (const role of roles) {
       const declarations = await readDeclarations(role.openCollections)
       const database = snapshot.database(nameOf(role))

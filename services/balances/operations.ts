@@ -8,6 +8,7 @@ import { environmentOfShard, isShard, SHARDS, shardOf } from './domain/shard.ts'
 import { createShardState } from './domain/shard-state.ts'
 import { missingLedgerHeads } from './store/exported-heads.ts'
 import { JOURNAL } from './store/journal.ts'
+import { checkJournalSigner } from './store/journal-signers.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import {
   checkAccounts,
@@ -21,6 +22,7 @@ import { type Pace, replayJournal } from './verification/replay-journal.ts'
 export const operations: RoleOperations = {
   name: 'balances',
   openCollections: (store) => openLedgerStore(store, NO_SIGNER),
+  checkSigner: checkJournalSigner,
   checkData: async (store, readDocuments, _variables, keys) =>
     createDataCheck(await openLedgerStore(store, keys.journal), readDocuments, keys.journal),
 }

@@ -135,6 +135,33 @@ describe('a backup of embedded files', () => {
     }
   }
 
+  test(
+    'is not made with keys that did not sign the ledger',
+    async () => {
+      const output = { printLine: () => {}, printProgress: () => {} }
+      const refusalWith = (id: string, key: string | undefined) =>
+        backUp(
+          [join(system.home, `other-${randomHex(4)}`)],
+          { ...variables, MULTIHUB_MASTER_KEYS: `${id}:${key}` },
+          output,
+        ).catch(explainStartError)
+      const key = keys['MULTIHUB_MASTER_KEYS']?.replace('local:', '')
+      const refusal =
+        'the given keys signed nothing in the ledger: set the key with the id local, with which its batches are signed'
+      expect(await refusalWith('2026a', key)).toBe(refusal)
+      expect(await refusalWith('local', '0'.repeat(64))).toBe(refusal)
+      // A key that was made active a moment ago has signed nothing yet; the former one is still given.
+      const rotated = { MULTIHUB_ACTIVE_KEY: '2026b' }
+      const both = `local:${key},2026b:${'1'.repeat(64)}`
+      await backUp(
+        [join(system.home, 'rotated')],
+        { ...variables, ...rotated, MULTIHUB_MASTER_KEYS: both },
+        output,
+      )
+    },
+    LONG_MS,
+  )
+
   /** Replaces a part of the manifest. */
   const editManifest = (from: string, to: string) => async (copy: string) => {
     const path = join(copy, 'manifest.json')

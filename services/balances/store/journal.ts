@@ -48,7 +48,7 @@ export interface SequenceRange {
  * entries belong to, each once. They follow from the entries, so the hash of the batch does not cover them. The signature
  * is over the position and the hash: whoever can write the database cannot make another journal, which anyone can hash.
  */
-interface JournalDocument extends Batch {
+export interface JournalDocument extends Batch {
   readonly ids: readonly string[]
   readonly statements: readonly string[]
   readonly signature: string
