@@ -8,7 +8,7 @@ test('an anomaly names the amount in major units, and its id is made from minor 
   const payment = newDeposit({ status: 'processing', effects: [] })
   const amount = { minor: 150_001n, currency: 'INR' }
   const result = { kind: 'success', provider_id: 'p-1', amount, completed_at: new Date(0) } as const
-  const { data } = newAnomalyEffect(payment, 'amount_differs', { result, at: new Date(0) })
+  const { data } = newAnomalyEffect(payment, 'amount_differs', { result, attempt_number: 1, at: new Date(0) })
   expect(data['description']).toContain('reported success of 1,500.01 INR while')
   const report = `provider account ${payment.provider_accounts[0]} reported success of 150001 INR`
   const identity = `${payment.payment_id}:1:amount_differs:${report}`
