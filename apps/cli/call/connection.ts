@@ -66,9 +66,9 @@ export function openConnection(
   if (seconds !== undefined && !(seconds > 0 && seconds <= TIMEOUT_MAX_S))
     throw new CommandError(2, `--timeout takes a number of seconds up to ${TIMEOUT_MAX_S}`)
   const account = findAccount(flags, terminal)
-  if (isInsecure(account.url))
+  if (isInsecure(account.url) && account.insecure !== true)
     terminal.stderr.write(
-      `the token goes to ${account.url} without encryption: use https, or others can read it\n`,
+      `the token goes to ${account.url} without encryption: use https, or accept it by "login --insecure" or MULTIHUB_INSECURE=true\n`,
     )
   return connect(account, {
     reason: sends_reason ? reason : undefined,

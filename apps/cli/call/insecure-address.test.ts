@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, test } from '@jest/globals'
 import { runCommand } from '../program.ts'
+import type { CommonFlags } from '../request/common-flags.ts'
 import { openConnection } from './connection.ts'
 import { isInsecure } from './insecure-address.ts'
+import { writeProfile } from './profile.ts'
 
 test.each([
   ['https://backoffice.example', false],
@@ -45,13 +47,34 @@ test('login sends no token over http to another machine', async () => {
     expect(await run(...words)).toMatchObject({ code: 2, err: expect.stringContaining('add --insecure') })
 })
 
-test('a command warns once that its token can be read on the way', () => {
+/** What a command says before its call. */
+function warningOf(flags: CommonFlags, variables: Readonly<Record<string, string>> = {}): string {
   let err = ''
-  const terminal = { variables: {}, stderr: { write: (text: string) => (err += text) } } as never
-  openConnection({ url: 'http://backoffice.example', token: 'a' }, terminal)
-  expect(err).toBe(
-    'the token goes to http://backoffice.example without encryption: use https, or others can read it\n',
+  openConnection(flags, { variables, stderr: { write: (text: string) => (err += text) } } as never)
+  return err
+}
+
+test('a command warns once that its token can be read on the way', () => {
+  const flags = { url: 'http://backoffice.example', token: 'a' }
+  expect(warningOf(flags)).toBe(
+    'the token goes to http://backoffice.example without encryption: use https, or accept it by "login --insecure" or MULTIHUB_INSECURE=true\n',
   )
-  openConnection({ url: 'https://backoffice.example', token: 'a' }, terminal)
-  expect(err.match(/\n/g)).toHaveLength(1)
+  expect(warningOf({ ...flags, url: 'https://backoffice.example' })).toBe('')
+})
+
+test('what the operator has accepted is not warned of again: by a variable, or of the address of a profile', () => {
+  const url = 'http://backoffice'
+  expect(warningOf({ url, token: 'a' }, { MULTIHUB_INSECURE: 'true' })).toBe('')
+  const home = mkdtempSync(join(tmpdir(), 'multihub-insecure-'))
+  try {
+    const variables = { HOME: home }
+    writeProfile('default', { url, token: 'a', insecure: true }, { variables } as never)
+    writeProfile('old', { url, token: 'a' }, { variables } as never)
+    expect(warningOf({}, variables)).toBe('')
+    expect(warningOf({ profile: 'old' }, variables)).toContain('without encryption')
+    expect(warningOf({ profile: 'default', url }, variables)).toBe('')
+    expect(warningOf({ profile: 'default', url: 'http://other' }, variables)).toContain('http://other')
+  } finally {
+    rmSync(home, { recursive: true })
+  }
 })

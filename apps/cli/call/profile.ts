@@ -8,6 +8,8 @@ import { readIfThere, replaceFile } from './private-file.ts'
 export interface Account {
   readonly url: string
   readonly token: string
+  /** The operator has accepted that the token goes to this address without encryption, by `login --insecure` or a variable. */
+  readonly insecure?: boolean
 }
 
 /** The file of the profiles that `multihub login` writes: mode 0600, by name of the profile. */
@@ -19,12 +21,13 @@ export function profilesPath({ variables }: Pick<Terminal, 'variables'>): string
 /**
  * Finds the back office and the token: flags first, and what they leave out in ONE other place, so that no token goes to an address
  * that it is not meant for: the profile that a flag names, else `MULTIHUB_URL` and `MULTIHUB_TOKEN`, else a profile, else `demo.json`
- * of a local run in this folder. Throws `CommandError` 2 without any.
+ * of a local run in this folder. What `login --insecure` accepted holds for the address of that profile only. Throws `CommandError` 2
+ * without any.
  */
 export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
   const { MULTIHUB_URL, MULTIHUB_TOKEN } = terminal.variables
   const is_given = flags.url !== undefined || MULTIHUB_URL !== undefined || MULTIHUB_TOKEN !== undefined
-  const other: { readonly url?: string | undefined; readonly token?: string | undefined } | undefined =
+  const other: PartialAccount | undefined =
     flags.profile === undefined && is_given
       ? { url: MULTIHUB_URL, token: MULTIHUB_TOKEN }
       : readStored(flags, terminal)
@@ -34,10 +37,24 @@ export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
       2,
       `there is no ${account.url === undefined ? 'address of a back office' : 'token for it'}: run "multihub login", give --url and --token, or run "npm start" in this folder`,
     )
-  return { url: account.url.replace(/\/+$/, ''), token: account.token }
+  const is_of_profile = flags.url === undefined || flags.url === other?.url
+  const insecure = acceptsInsecure(terminal) || (is_of_profile && other?.insecure === true)
+  return { url: account.url.replace(/\/+$/, ''), token: account.token, ...(insecure && { insecure }) }
 }
 
-function readStored({ profile }: CommonFlags, terminal: Terminal): Partial<Account> | undefined {
+/** Whether `MULTIHUB_INSECURE` accepts addresses without encryption, such as for a job in a cluster, which has no profile. */
+export function acceptsInsecure({ variables }: Pick<Terminal, 'variables'>): boolean {
+  return variables['MULTIHUB_INSECURE'] === 'true'
+}
+
+/** What a place gives of an account. */
+interface PartialAccount {
+  readonly url?: string | undefined
+  readonly token?: string | undefined
+  readonly insecure?: boolean | undefined
+}
+
+function readStored({ profile }: CommonFlags, terminal: Terminal): PartialAccount | undefined {
   const name = profile ?? terminal.variables['MULTIHUB_PROFILE']
   const profiles = readJson(profilesPath(terminal)) ?? {}
   const found = profiles[name ?? 'default']

@@ -4,7 +4,7 @@ import { cleanText } from '#lib/contract/clean-text.ts'
 import { connect } from '../call/connection.ts'
 import { signInByDevice } from '../call/device-sign-in.ts'
 import { isInsecure } from '../call/insecure-address.ts'
-import { findAccount, writeProfile } from '../call/profile.ts'
+import { acceptsInsecure, findAccount, writeProfile } from '../call/profile.ts'
 import { askSecret, askText } from '../prompt.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
@@ -23,7 +23,10 @@ export const declare: DeclareCommand = (command, terminal) => {
     .option('--url <url>', 'the back office (MULTIHUB_URL)')
     .option('--token <token>', 'your token; without it, it is asked for, or read from standard input')
     .option('--oidc', 'sign in with OpenID Connect: a browser of any device confirms it')
-    .option('--insecure', 'send the token over http to another machine: everyone on the way can read it')
+    .option(
+      '--insecure',
+      'send the token over http to another machine, now and by this profile: others on the way can read it',
+    )
     .option('--profile <name>', 'the name of the profile', 'default')
     .action(async (flags: LoginFlags) => {
       const url = (await addressOf(flags, terminal)).replace(/\/+$/, '')
@@ -33,7 +36,7 @@ export const declare: DeclareCommand = (command, terminal) => {
         PrincipalService.method.whoAmI,
         create(WhoAmIRequestSchema),
       )
-      writeProfile(flags.profile, account, terminal)
+      writeProfile(flags.profile, { ...account, ...(isInsecure(url) && { insecure: true }) }, terminal)
       terminal.stdout.write(
         `signed in at ${account.url} as ${cleanText(principal?.name ?? '')} (${principal?.rights.join(', ')})\n`,
       )
@@ -47,7 +50,7 @@ async function addressOf({ url, insecure }: LoginFlags, terminal: Terminal): Pro
   const text = address ?? (await askText('Address of the back office', terminal))
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new CommandError(2, '--url takes an address such as https://backoffice.example')
-  if (isInsecure(text) && !insecure)
+  if (isInsecure(text) && !insecure && !acceptsInsecure(terminal))
     throw new CommandError(
       2,
       `${text} is not encrypted, so others can read the token on its way: use https, or add --insecure`,
