@@ -1,7 +1,7 @@
 import { exponentOf, formatDecimal } from './decimal-amount.ts'
 
-/** Spreadsheets read a text with such a beginning as a formula, unless it is a plain number. */
-const IS_FORMULA = /^\s*[=+\-@]|^[\t\r]/
+/** Spreadsheets read a text with such a beginning as a formula, also in full width, unless it is a plain number. */
+const IS_FORMULA = /^\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/
 const IS_NUMBER = /^-?\d+(\.\d+)?$/
 
 /** A cell of a CSV file (RFC 4180). A text that a spreadsheet would execute begins with an apostrophe. */

@@ -1,45 +1,14 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { expect, test } from '@jest/globals'
-import fc from 'fast-check'
 import { GetOverviewResponseSchema } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import { LedgerEntrySchema } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentSchema, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
-import { csvCell } from '#lib/contract/csv-cell.ts'
 import { columnFields, csvHead, csvRow } from './csv.ts'
 import { countedBy, countText, FOR_MACHINES, FOR_PERSONS } from './open-items.ts'
 import { fillSlots } from './slots.ts'
 import { providersOf } from './success.ts'
-
-test.each([
-  ['plain', 'plain'],
-  ['=1+1', "'=1+1"],
-  ['+1 555', "'+1 555"],
-  ['-cmd', "'-cmd"],
-  ['@sum', "'@sum"],
-  [' =1', "' =1"],
-  ['\t=1', "'\t=1"],
-  ['-123.00', '-123.00'],
-  ['a,"b"', '"a,""b"""'],
-  ['=a,b', '"\'=a,b"'],
-])('%j in a file is %j, which no spreadsheet executes', (text, cell) => {
-  expect(csvCell(text)).toBe(cell)
-})
-
-test('what a spreadsheet reads from a cell never begins as a formula', () => {
-  fc.assert(
-    fc.property(
-      fc.string({ unit: fc.constantFrom('=', '-', '+', '@', '"', ',', ' ', '\t', '\n', '1', 'x') }),
-      (text) => {
-        const cell = csvCell(text)
-        const read = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell
-        expect(read.replace(/^'/, '')).toBe(text.startsWith("'") ? text.slice(1) : text)
-        if (/^\s*[=+@-]/.test(read)) expect(read).toMatch(/^-?\d+$/)
-      },
-    ),
-  )
-})
 
 test('a file has whole ids, amounts in major units with their currency, and instants in UTC', () => {
   const fields = columnFields(PaymentSchema).filter(({ name }) =>

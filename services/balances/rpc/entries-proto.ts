@@ -15,6 +15,7 @@ import type {
   SettlementPreviewSchema,
 } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { csvLine } from '#lib/contract/csv-cell.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
@@ -208,7 +209,7 @@ export function exportPartToProto(
   const part: StatementEntry[] = []
   for (const entry of entries.slice(0, query.limit - 1)) {
     if (csv.length > EXPORT_PART_CHARACTERS) break
-    csv += csvLine(entry)
+    csv += entryLine(entry)
     part.push(entry)
   }
   return { csv, nextPageToken: tokenAfter(query, part, entries) }
@@ -224,12 +225,12 @@ function tokenAfter(
   return encodePageToken({ list: listOf(filters), seq: last.seq, position: last.position })
 }
 
-/** The columns of an export. Amounts and balances are integers in minor units; text is quoted. */
+/** The columns of an export. Amounts and balances are integers in minor units. */
 const COLUMNS: Readonly<Record<string, (entry: StatementEntry) => string>> = {
   create_time: ({ time }) => time.toISOString(),
-  entry_id: ({ entry }) => quote(entry.id),
+  entry_id: ({ entry }) => entry.id,
   kind: ({ entry }) => entry.kind,
-  payment_id: ({ entry }) => quote(entry.payment_id ?? ''),
+  payment_id: ({ entry }) => entry.payment_id ?? '',
   currency: ({ entry }) => entry.currency,
   debit: ({ entry }) => entry.debit,
   credit: ({ entry }) => entry.credit,
@@ -237,23 +238,13 @@ const COLUMNS: Readonly<Record<string, (entry: StatementEntry) => string>> = {
   refused_code: ({ entry }) => String(entry.refused_code ?? ''),
   available_after: ({ entry }) => String(entry.available),
   held_after: ({ entry }) => String(entry.held),
-  reason: ({ entry }) => quote(entry.reason),
+  reason: ({ entry }) => entry.reason,
 }
 
 /** The first line of an export: the names of the columns. */
-export const CSV_HEADER = `${Object.keys(COLUMNS).join(',')}\r\n`
+export const CSV_HEADER = csvLine(Object.keys(COLUMNS))
 
-/** One entry as a line by RFC 4180. */
-export function csvLine(entry: StatementEntry): string {
-  const fields = Object.values(COLUMNS).map((column) => column(entry))
-  return `${fields.join(',')}\r\n`
-}
-
-/** The characters, also in full width, at which a spreadsheet takes a text for a formula. */
-const FORMULA = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
-
-/** Quotes a text. An apostrophe before a formula makes a spreadsheet show it instead of running it. */
-function quote(text: string): string {
-  const harmless = FORMULA.test(text) ? `'${text}` : text
-  return `"${harmless.replaceAll('"', '""')}"`
+/** One entry as a line of an export. */
+export function entryLine(entry: StatementEntry): string {
+  return csvLine(Object.values(COLUMNS).map((column) => column(entry)))
 }
