@@ -1210,7 +1210,7 @@ type Chargeback struct {
 	// A chargeback that you have `won` was credited back.
 	Status string `json:"status"`
 
-	// When evidence must have arrived.
+	// When evidence must have arrived. Yours goes into a ticket of the category `dispute`.
 	DeadlineAt string `json:"deadline_at,omitempty"`
 
 	History []ChargebackHistoryEntry `json:"history"`
@@ -1348,6 +1348,7 @@ type AttachmentIdentifiers struct {
 type Attachment struct {
 	Identifiers AttachmentIdentifiers `json:"identifiers"`
 
+	// Files of `chargeback_evidence` come from the operator; all others are yours.
 	Purpose string `json:"purpose"`
 
 	Name string `json:"name"`

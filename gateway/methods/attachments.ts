@@ -50,7 +50,9 @@ const STATUS_FIELDS = {
 /** The public record of an attachment (F3). */
 export const ATTACHMENT_VIEW = defineView<Attachment>('Attachment', {
   identifiers: objectField({ h_id: textField(({ attachmentId }) => attachmentId, OUR_ID) }),
-  purpose: wordField(ATTACHMENT_PURPOSES, 'purpose'),
+  purpose: wordField(ATTACHMENT_PURPOSES, 'purpose', {
+    description: 'Files of `chargeback_evidence` come from the operator; all others are yours.',
+  }),
   name: textField(({ name }) => name),
   mime_type: textField(({ mimeType }) => mimeType, { enum: Object.keys(ATTACHMENT_TYPES) }),
   size: field({ type: 'integer', description: 'In bytes.' }, ({ sizeBytes }) => Number(sizeBytes)),

@@ -79,7 +79,10 @@ export const CHARGEBACK_VIEW = defineView<Chargeback>(
       description: 'A chargeback that you have `won` was credited back.',
     }),
     deadline_at: optionalField(
-      instantField(({ deadlineTime }) => deadlineTime, 'When evidence must have arrived.'),
+      instantField(
+        ({ deadlineTime }) => deadlineTime,
+        'When evidence must have arrived. Yours goes into a ticket of the category `dispute`.',
+      ),
     ),
     history: hiddenFromCallbacks(listField(CHARGEBACK_HISTORY_ENTRY, ({ history }) => history)),
     created_at: instantField(({ createTime }) => createTime, 'When the chargeback was opened.'),

@@ -784,7 +784,7 @@ export interface Chargeback {
   reason_code: string
   /** A chargeback that you have `won` was credited back. */
   status: 'open' | 'under_review' | 'won' | 'lost' | 'accepted'
-  /** When evidence must have arrived. */
+  /** When evidence must have arrived. Yours goes into a ticket of the category `dispute`. */
   deadline_at?: string | undefined
   history: ChargebackHistoryEntry[]
   /** When the chargeback was opened. */
@@ -882,6 +882,7 @@ export interface Attachment {
     /** Our identifier. */
     h_id: string
   }
+  /** Files of `chargeback_evidence` come from the operator; all others are yours. */
   purpose: 'ticket' | 'ticket_comment' | 'chargeback_evidence'
   name: string
   mime_type: 'application/pdf' | 'image/png' | 'image/jpeg' | 'image/webp' | 'text/plain' | 'text/csv'

@@ -1052,7 +1052,7 @@ class _ChargebackRequired(TypedDict):
 
 
 class Chargeback(_ChargebackRequired, total=False):
-    # When evidence must have arrived.
+    # When evidence must have arrived. Yours goes into a ticket of the category `dispute`.
     deadline_at: str
 
 
@@ -1165,6 +1165,7 @@ class AttachmentIdentifiers(TypedDict):
 
 class _AttachmentRequired(TypedDict):
     identifiers: AttachmentIdentifiers
+    # Files of `chargeback_evidence` come from the operator; all others are yours.
     purpose: Literal["ticket", "ticket_comment", "chargeback_evidence"]
     name: str
     mime_type: Literal["application/pdf", "image/png", "image/jpeg", "image/webp", "text/plain", "text/csv"]
