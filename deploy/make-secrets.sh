@@ -12,6 +12,12 @@
 # instead of it. Only migrate needs to create collections and indexes, and backup only reads. So can each role but the sandbox
 # and the back office have its own user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
 #
+# For Kubernetes it makes an authority, .local/authority.key and .local/authority.crt, and a certificate for each role, for the names in the namespace
+# MULTIHUB_NAMESPACE (multihub). MULTIHUB_CERTIFICATES=none leaves them out, for cert-manager. They are valid for a year. This prints new ones,
+# and those of more callers, such as a team named reports. Processes use them without a restart:
+#
+#   deploy/make-secrets.sh certificates kubernetes [reports ...]
+#
 # After a change of the master keys, it derives the keys of the roles again. KEPT_KEYS are former master keys that the ledger and
 # the audit trail still verify with:
 #
@@ -25,6 +31,7 @@ nats_users=(attachments balances gateway merchants notifier payments support)
 databases=(attachments backoffice balances gateway merchants notifier payments sandbox support)
 database_users=(backup migrate "${databases[@]}")
 system=${MULTIHUB_SYSTEM_NAME:-multihub}
+namespace=${MULTIHUB_NAMESPACE:-multihub}
 key() { openssl rand -hex 32; }
 sha256() { printf %s "$1" | openssl dgst -sha256 -r | cut -d' ' -f1; }
 
@@ -146,14 +153,58 @@ need_urls() {
 
 # put SECRET KEY VALUE: one entry. Each format has its own.
 put_manifest() {
-  [ "$1" = "${current:-}" ] || printf -- '---\napiVersion: v1\nkind: Secret\nmetadata: { name: %s }\nstringData:\n' "$1"
+  if [ "$1" != "${current:-}" ]; then
+    printf -- '---\napiVersion: v1\nkind: Secret\nmetadata: { name: %s }\n' "$1"
+    [[ $1 != multihub-tls-* ]] || echo 'type: kubernetes.io/tls'
+    echo stringData:
+  fi
   current=$1
-  printf "  %s: '%s'\n" "$2" "${3//\'/\'\'}"
+  if [[ $3 == *$'\n'* ]]; then printf '  %s: "%s"\n' "$2" "${3//$'\n'/\\n}"; else printf "  %s: '%s'\n" "$2" "${3//\'/\'\'}"; fi
 }
 put_file() {
   mkdir -p "$folder/$1"
   # The user of the containers reads the file; the folder above keeps everybody else out.
   printf %s "$3" >"$folder/$1/$2" && chmod 644 "$folder/$1/$2"
+}
+
+new_key=(-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes)
+
+# make_authority: the authority of the certificates, once.
+make_authority() {
+  [ ! -e .local/authority.key ] || return 0
+  openssl req -x509 "${new_key[@]}" -keyout .local/authority.key -out .local/authority.crt -days 3650 \
+    -subj "/CN=Multihub authority of $namespace" -addext keyUsage=critical,keyCertSign 2>/dev/null
+}
+
+# put_certificate PUT NAME ALTERNATIVE_NAMES: a new key with its certificate, which is valid for a year, and the authority.
+put_certificate() {
+  local put=$1 name=$2 folder key certificate
+  folder=$(mktemp -d)
+  openssl req "${new_key[@]}" -keyout "$folder/key" -out "$folder/request" -subj "/CN=$name" 2>/dev/null
+  printf 'subjectAltName=%s\nauthorityKeyIdentifier=keyid\nbasicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth,clientAuth\n' "$3" >"$folder/extensions"
+  openssl x509 -req -in "$folder/request" -days 365 -extfile "$folder/extensions" -set_serial "0x$(openssl rand -hex 16)" \
+    -CA .local/authority.crt -CAkey .local/authority.key -out "$folder/certificate" 2>/dev/null ||
+    { rm -r "$folder"; fail "the authority in .local/authority.crt cannot sign the certificate of $name"; }
+  key=$(cat "$folder/key") certificate=$(cat "$folder/certificate")
+  rm -r "$folder"
+  "$put" "multihub-tls-$name" tls.key "$key"$'\n'
+  "$put" "multihub-tls-$name" tls.crt "$certificate"$'\n'
+  "$put" "multihub-tls-$name" ca.crt "$(cat .local/authority.crt)"$'\n'
+}
+
+# put_certificates PUT [CALLER ...]: the certificates of all roles, with the names by which the pods of deploy/base call each other, and of
+# other callers, with their own names.
+put_certificates() {
+  local put=$1 name domain=$namespace.svc.cluster.local
+  shift
+  for name in "${databases[@]}"; do
+    case $name in
+      balances) put_certificate "$put" "$name" "DNS:$name.$domain,DNS:*.balances-peers.$domain" ;;
+      gateway) put_certificate "$put" "$name" "DNS:$name.$domain,DNS:gateway-calls.$domain" ;;
+      *) put_certificate "$put" "$name" "DNS:$name.$domain" ;;
+    esac
+  done
+  for name in "$@"; do put_certificate "$put" "$name" "DNS:$name"; done
 }
 
 make() {
@@ -192,7 +243,7 @@ case "$*" in
     mkdir -p .local
     users_file=.local/database-users.js
     rm -f "$users_file.part"
-    make put_manifest >"$file.part"
+    { make put_manifest; [ "${MULTIHUB_CERTIFICATES:-}" = none ] || { make_authority && put_certificates put_manifest; }; } >"$file.part"
     [ ! -e "$users_file.part" ] || mv "$users_file.part" "$users_file"
     mv "$file.part" "$file"
     ;;
@@ -228,5 +279,10 @@ case "$*" in
     sed "s/^MULTIHUB_ACTIVE_KEY=.*/MULTIHUB_ACTIVE_KEY=$active_key/" "$folder/settings" >"$folder/settings.part"
     mv "$folder/settings.part" "$folder/settings"
     ;;
-  *) fail 'usage: deploy/make-secrets.sh kubernetes | compose | keys kubernetes | keys compose' ;;
+  'certificates kubernetes'*)
+    [ -e .local/authority.key ] || fail '.local/authority.key is missing: the authority that "deploy/make-secrets.sh kubernetes" has made'
+    for name in "${@:3}"; do [[ $name =~ ^[a-z][a-z0-9-]{0,40}$ ]] || fail "$name is not a name of small letters, digits and -"; done
+    put_certificates put_manifest "${@:3}"
+    ;;
+  *) fail 'usage: deploy/make-secrets.sh kubernetes | compose | keys kubernetes | keys compose | certificates kubernetes [NAME ...]' ;;
 esac

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { connect, createServer } from 'node:tls'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { parseAllDocuments } from 'yaml'
@@ -146,6 +149,105 @@ test('each role, migrate and backup have their own users of MongoDB, and a scrip
   for (const [name, uri] of Object.entries(uris))
     expect(uri).toMatch(new RegExp(`^mongodb://multihub_${name}:[0-9a-f]{64}@db.example/$`))
 })
+
+test('each role has a certificate of the authority for the names by which others call it, and for no other role', () => {
+  const certificates = madeCertificates()
+  expect([...certificates.keys()].sort()).toEqual([...ROLES].sort())
+  const called: Readonly<Record<string, readonly string[]>> = {
+    balances: ['balances', 'balances-2.balances-peers'],
+    gateway: ['gateway', 'gateway-calls'],
+  }
+  for (const [name, { key, certificate, ca }] of certificates) {
+    expect(certificate.checkPrivateKey(createPrivateKey(key))).toBe(true)
+    expect([certificate.verify(ca.publicKey), certificate.ca, ca.ca]).toEqual([true, false, true])
+    for (const host of called[name] ?? [name])
+      expect(certificate.checkHost(`${host}.multihub.svc.cluster.local`)).toBeDefined()
+    for (const other of ROLES)
+      if (other !== name) expect(certificate.checkHost(`${other}.multihub.svc.cluster.local`)).toBeUndefined()
+    // /readyz names it 14 days before its end.
+    const days = (certificate.validToDate.getTime() - certificate.validFromDate.getTime()) / 86_400_000
+    expect(days).toBe(365)
+  }
+})
+
+test('certificates are made again by the same authority, also for other callers, and cert-manager can make them instead', () => {
+  run(SERVERS)
+  const env = { ...process.env, MULTIHUB_NAMESPACE: 'pay' }
+  const printed = execFileSync(resolve('deploy/make-secrets.sh'), ['certificates', 'kubernetes', 'reports'], {
+    cwd: folder,
+    env,
+  })
+  const renewed = certificatesOf(parseAllDocuments(printed.toString()).map((document) => document.toJS()))
+  const authority = new X509Certificate(readFileSync(join(folder, '.local/authority.crt')))
+  expect([...renewed.keys()].sort()).toEqual([...ROLES, 'reports'].sort())
+  for (const { certificate, ca } of renewed.values())
+    expect([certificate.verify(authority.publicKey), ca.fingerprint256]).toEqual([
+      true,
+      authority.fingerprint256,
+    ])
+  expect(renewed.get('payments')?.certificate.checkHost('payments.pay.svc.cluster.local')).toBeDefined()
+  expect(renewed.get('reports')?.certificate.checkHost('reports')).toBe('reports')
+  expect(statSync(join(folder, '.local/authority.key')).mode & 0o777).toBe(0o600)
+  const without = makeSecretManifests({ ...process.env, ...SERVERS, MULTIHUB_CERTIFICATES: 'none' })
+  expect(certificatesOf(without).size).toBe(0)
+})
+
+test('two pods with certificates of the script accept each other, and refuse one without', async () => {
+  const made = madeCertificates()
+  const [payments, gateway] = [made.get('payments'), made.get('gateway')]
+  if (payments === undefined || gateway === undefined) throw new Error('a certificate is missing')
+  const server = createServer(
+    {
+      key: payments.key,
+      cert: payments.certificate.toString(),
+      ca: payments.ca.toString(),
+      requestCert: true,
+    },
+    (socket) => socket.end(String(socket.getPeerCertificate().subject.CN)),
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const call = async (servername: string, own: object): Promise<string> => {
+    const socket = connect({ port, host: '127.0.0.1', servername, ca: gateway.ca.toString(), ...own })
+    const texts: string[] = []
+    for await (const text of socket) texts.push(String(text))
+    return texts.join('')
+  }
+  try {
+    const own = { key: gateway.key, cert: gateway.certificate.toString() }
+    expect(await call('payments.multihub.svc.cluster.local', own)).toBe('gateway')
+    await expect(call('balances.multihub.svc.cluster.local', own)).rejects.toThrow('does not match')
+    await expect(call('payments.multihub.svc.cluster.local', {})).rejects.toThrow()
+  } finally {
+    server.close()
+  }
+})
+
+let made: ReturnType<typeof certificatesOf> | undefined
+
+/** The certificates of one run of the script, which takes seconds. */
+function madeCertificates() {
+  made ??= certificatesOf(makeSecretManifests({ ...process.env, ...SERVERS }))
+  return made
+}
+
+/** The certificates in manifests of secrets, by the name of the role or caller. */
+function certificatesOf(manifests: readonly unknown[]) {
+  const secrets = manifests as readonly {
+    readonly type?: string
+    readonly metadata: { readonly name: string }
+    readonly stringData: Readonly<Record<string, string>>
+  }[]
+  return new Map(
+    secrets
+      .filter(({ type }) => type === 'kubernetes.io/tls')
+      .map(({ metadata, stringData }) => {
+        const { 'tls.key': key = '', 'tls.crt': own = '', 'ca.crt': ca = '' } = stringData
+        const read = { key, certificate: new X509Certificate(own), ca: new X509Certificate(ca) }
+        return [metadata.name.replace('multihub-tls-', ''), read] as const
+      }),
+  )
+}
 
 test('a user in MONGODB_URI is used as it is', () => {
   run({ ...SERVERS, MONGODB_URI: READER })

@@ -55,14 +55,16 @@ describeManifests('the manifests', () => {
     (name) => {
       for (const workload of workloadsOf(buildOverlay(name))) {
         const { env, args } = containerOf(workload)
-        const in_settings = env.filter(({ name }) => name.endsWith('_FILE')).map(({ value }) => value)
+        const in_settings = env
+          .filter(({ name }) => name.endsWith('_FILE') || name.startsWith('MULTIHUB_TLS_'))
+          .map(({ value }) => value)
         const in_words = args.filter((word) => word.startsWith('/secrets/'))
         expect([...secretFilesOf(workload).keys()].sort()).toEqual([...in_settings, ...in_words].sort())
       }
     },
   )
 
-  test('each role has its own token of RPCs, keys of its purposes alone, and its own user of the database and of NATS', () => {
+  test('each role has its own token of RPCs, certificate, keys of its purposes alone, and its own user of the database and of NATS', () => {
     for (const workload of withoutCommands(buildOverlay('production'))) {
       const [role] = containerOf(workload).args
       const personal = [...secretFilesOf(workload).values()].filter((name) => !name.startsWith('multihub/'))
@@ -74,6 +76,9 @@ describeManifests('the manifests', () => {
           `multihub-mongodb/${role}`,
           ...(has_token ? [`multihub-keys/${role}`, `multihub-rpc/${role}`] : []),
           ...(uses_bus ? [`multihub-nats/${role}`] : []),
+          ...(role === 'migrate'
+            ? []
+            : ['ca.crt', 'tls.crt', 'tls.key'].map((key) => `multihub-tls-${role}/${key}`)),
         ].toSorted(),
       )
     }
