@@ -8,6 +8,7 @@ import { parseAllDocuments } from 'yaml'
 import { freePort } from '../test/support/free-port.ts'
 import { endingWithParent, findProgram, SERVERS_FOLDER } from '../test/support/programs.ts'
 import { makeSecretManifests } from './secrets.fixture.ts'
+import { readDefinitions, VARIANTS, withVariant } from './variants.fixture.ts'
 
 /**
  * `node scripts/run.mjs --dev deploy/check-on-api-server.ts`: starts a Kubernetes API server and applies each overlay to it,
@@ -38,14 +39,23 @@ interface Answer {
 
 const TOKEN = 'check'
 const READY_TRIES = 240
-const RESOURCES: Readonly<Record<string, string>> = { NetworkPolicy: 'networkpolicies' }
+const RESOURCES: Readonly<Record<string, string>> = {
+  NetworkPolicy: 'networkpolicies',
+  Ingress: 'ingresses',
+  PriorityClass: 'priorityclasses',
+}
+const CLUSTER_KINDS = ['Namespace', 'PriorityClass']
 
 const folder = mkdtempSync(join(tmpdir(), 'multihub-kubernetes-'))
 const port = await freePort()
 let problems = 0
 try {
   await startServers()
-  for (const overlay of ['development', 'production']) await check(overlay)
+  for (const overlay of ['development', 'production'])
+    await check(overlay, build(resolve(import.meta.dirname, 'overlays', overlay)))
+  await define()
+  for (const [name, components] of Object.entries(VARIANTS))
+    await check(`production ${name}`, withVariant(components, '', build))
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
@@ -97,12 +107,25 @@ async function isReady(): Promise<boolean> {
   )
 }
 
-async function check(overlay: string): Promise<void> {
-  const built = execFileSync(program('kustomize'), [
-    'build',
-    resolve(import.meta.dirname, 'overlays', overlay),
-  ])
-  const manifests = parseAllDocuments(built.toString()).map((document) => document.toJS() as Manifest)
+function build(folder: string): readonly Manifest[] {
+  const built = execFileSync(program('kustomize'), ['build', folder])
+  return parseAllDocuments(built.toString()).map((document) => document.toJS() as Manifest)
+}
+
+/** Lets the server know the kinds of other operators, and waits until it serves them. */
+async function define(): Promise<void> {
+  for (const definition of readDefinitions()) {
+    const { group, names, versions } = definition.spec
+    const kinds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+    const path = `${kinds}/${definition.metadata.name}?fieldManager=check&fieldValidation=Strict`
+    await report('definitions', definition.metadata.name, call('PATCH', path, definition))
+    const served = `/apis/${group}/${versions[0]?.name}/${names.plural}`
+    for (let tries = 1; (await call('GET', served)).status !== 200 && tries < READY_TRIES; tries += 1)
+      await sleep(100)
+  }
+}
+
+async function check(overlay: string, manifests: readonly Manifest[]): Promise<void> {
   const namespace = manifests.find(({ kind }) => kind === 'Namespace')?.metadata.name ?? ''
   const env = { ...process.env, MONGODB_URI: 'mongodb://db', NATS_URL: 'nats://bus' }
   const secrets = makeSecretManifests(env) as readonly Manifest[]
@@ -124,7 +147,7 @@ function templateOf({ spec }: Manifest): PodTemplate | undefined {
 function apply(overlay: string, namespace: string, manifest: Manifest): Promise<void> {
   const { apiVersion, kind, metadata } = manifest
   const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
-  const scope = kind === 'Namespace' ? '' : `/namespaces/${namespace}`
+  const scope = CLUSTER_KINDS.includes(kind) ? '' : `/namespaces/${namespace}`
   const resource = RESOURCES[kind] ?? `${kind.toLowerCase()}s`
   const path = `${group}${scope}/${resource}/${metadata.name}?fieldManager=check&fieldValidation=Strict`
   return report(overlay, `${kind} ${metadata.name}`, call('PATCH', path, manifest))

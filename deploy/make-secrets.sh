@@ -13,7 +13,7 @@
 # and the back office have its own user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
 #
 # For Kubernetes it makes an authority, .local/authority.key and .local/authority.crt, and a certificate for each role, for the names in the namespace
-# MULTIHUB_NAMESPACE (multihub). MULTIHUB_CERTIFICATES=none leaves them out, for cert-manager. They are valid for a year. This prints new ones,
+# NAMESPACE (multihub). CERTIFICATES=none leaves them out, for cert-manager. They are valid for a year. This prints new ones,
 # and those of more callers, such as a team named reports. Processes use them without a restart:
 #
 #   deploy/make-secrets.sh certificates kubernetes [reports ...]
@@ -31,7 +31,7 @@ nats_users=(attachments balances gateway merchants notifier payments support)
 databases=(attachments backoffice balances gateway merchants notifier payments sandbox support)
 database_users=(backup migrate "${databases[@]}")
 system=${MULTIHUB_SYSTEM_NAME:-multihub}
-namespace=${MULTIHUB_NAMESPACE:-multihub}
+namespace=${NAMESPACE:-multihub}
 key() { openssl rand -hex 32; }
 sha256() { printf %s "$1" | openssl dgst -sha256 -r | cut -d' ' -f1; }
 
@@ -243,7 +243,7 @@ case "$*" in
     mkdir -p .local
     users_file=.local/database-users.js
     rm -f "$users_file.part"
-    { make put_manifest; [ "${MULTIHUB_CERTIFICATES:-}" = none ] || { make_authority && put_certificates put_manifest; }; } >"$file.part"
+    { make put_manifest; [ "${CERTIFICATES:-}" = none ] || { make_authority && put_certificates put_manifest; }; } >"$file.part"
     [ ! -e "$users_file.part" ] || mv "$users_file.part" "$users_file"
     mv "$file.part" "$file"
     ;;

@@ -172,7 +172,7 @@ test('each role has a certificate of the authority for the names by which others
 
 test('certificates are made again by the same authority, also for other callers, and cert-manager can make them instead', () => {
   run(SERVERS)
-  const env = { ...process.env, MULTIHUB_NAMESPACE: 'pay' }
+  const env = { ...process.env, NAMESPACE: 'pay' }
   const printed = execFileSync(resolve('deploy/make-secrets.sh'), ['certificates', 'kubernetes', 'reports'], {
     cwd: folder,
     env,
@@ -188,7 +188,7 @@ test('certificates are made again by the same authority, also for other callers,
   expect(renewed.get('payments')?.certificate.checkHost('payments.pay.svc.cluster.local')).toBeDefined()
   expect(renewed.get('reports')?.certificate.checkHost('reports')).toBe('reports')
   expect(statSync(join(folder, '.local/authority.key')).mode & 0o777).toBe(0o600)
-  const without = makeSecretManifests({ ...process.env, ...SERVERS, MULTIHUB_CERTIFICATES: 'none' })
+  const without = makeSecretManifests({ ...process.env, ...SERVERS, CERTIFICATES: 'none' })
   expect(certificatesOf(without).size).toBe(0)
 })
 
