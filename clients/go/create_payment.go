@@ -52,7 +52,7 @@ func (c *Client) ResumePayment(ctx context.Context, request NewPayment) (*Create
 
 // createPayment sends the same bytes until a signed answer says what became of the payment. After an answer that was lost it
 // looks the payment up; if it does not exist yet, the look-up may have overtaken the create, so the same bytes are sent again.
-// Only a signed refusal says that there is no payment; everything else ends in OutcomeUnknownError.
+// Only a signed refusal, or that no create has left, says that there is no payment; everything else ends in OutcomeUnknownError.
 func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist bool) (*CreatedPaymentResult, error) {
 	wanted := request.newPayment()
 	body, err := encode(wanted.method, request)
@@ -74,7 +74,8 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 		if ctx.Err() != nil {
 			return nil, &OutcomeUnknownError{wanted.cID, err}
 		}
-		isUndecided := isUnanswered(err) || retryOf(err) == "check_status"
+		wasNotSent := isNotSent(err)
+		isUndecided := isUnanswered(err) && !wasNotSent || retryOf(err) == "check_status"
 		mayExist = mayExist || isUndecided
 		wait, again := c.settings.waitAfter(err, tries, began)
 		if again {
@@ -83,7 +84,7 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 			}
 		}
 		// On v1 the refusal can be the answer to an earlier request.
-		mayBeStale := c.settings.Version == "v1" && !again && codeOf(err) != duplicate
+		mayBeStale := c.settings.Version == "v1" && !again && codeOf(err) != duplicate && !wasNotSent
 		if mayExist || mayBeStale || codeOf(err) == duplicate {
 			found, problem := repeatedly(ctx, c.settings, began, func() (*CreatedPaymentResult, error) {
 				return c.attempt(ctx, wanted.cID, status, target{})
@@ -108,7 +109,7 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 		if again && !isLate {
 			continue
 		}
-		if isUndecided || (again && mayExist) {
+		if isUndecided || mayExist && (wasNotSent || again) {
 			return nil, &OutcomeUnknownError{wanted.cID, err}
 		}
 		return nil, err

@@ -40,8 +40,8 @@ func (e *RefusalError) RetryAfter() time.Duration {
 	return time.Duration(details.Seconds) * time.Second
 }
 
-// TransportError says that no signed answer arrived, so whether the server has acted is not known. Reason is no_answer,
-// timeout, credential, unsigned, too_large, malformed or other_request; Text is what arrived instead, which proves nothing.
+// TransportError says that no signed answer arrived, so whether the server has acted is not known, except that it has not when
+// Reason is not_sent: no connection was made. Other reasons are no_answer, timeout, credential, unsigned, too_large, malformed or other_request; Text is what arrived instead, which proves nothing.
 // credential is an unsigned refusal of the signature or the application id: when it stays, one of the two is wrong.
 type TransportError struct {
 	Reason     string

@@ -18,6 +18,12 @@ func isUnanswered(err error) bool {
 	return errors.As(err, &refusal) && refusal.Code == nonceUsed
 }
 
+// isNotSent says whether the request has not left, because no connection was made.
+func isNotSent(err error) bool {
+	var transport *TransportError
+	return errors.As(err, &transport) && transport.Reason == notSent
+}
+
 // isCredentialRefused says whether an unsigned answer refuses the credential. A server that does so once does so again.
 func isCredentialRefused(err error) bool {
 	var transport *TransportError

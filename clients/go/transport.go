@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +22,8 @@ const (
 	textMax        = 2000
 	// credential is the reason of an unsigned refusal of the credential.
 	credential = "credential"
+	// notSent is the reason when no connection was made.
+	notSent = "not_sent"
 )
 
 // Settings is what a client knows. A zero value of the last six means the default.
@@ -168,9 +172,20 @@ func (c *Client) exchange(
 ) (answer, error) {
 	limited, cancel := context.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
+	var isSent atomic.Bool
+	// Another transport than that of net/http need not call the trace, and then nothing says that the request has not left.
+	if _, isTraced := c.http.Transport.(*http.Transport); isTraced || c.http.Transport == nil {
+		gotConn := func(httptrace.GotConnInfo) { isSent.Store(true) }
+		limited = httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: gotConn})
+	} else {
+		isSent.Store(true)
+	}
 	failure := func(err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if !isSent.Load() {
+			return &TransportError{Reason: notSent, Message: fmt.Sprintf("no connection: %v", err), Cause: err}
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
 			return &TransportError{Reason: "timeout", Message: fmt.Sprintf("no answer within %v", c.settings.Timeout), Cause: err}

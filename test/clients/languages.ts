@@ -17,10 +17,10 @@ export interface Language {
   readonly probe?: readonly [program: string, ...parameters: string[]]
   readonly middleware: readonly string[]
   /**
-   * What this client can do and some others cannot: end a create at a signal, hand errors of a middleware to a function, and
-   * notice a field that is there without a value.
+   * What this client can do and some others cannot: end a create at a signal, hand errors of a middleware to a function,
+   * notice a field that is there without a value, and know that a TLS handshake has not ended.
    */
-  readonly features?: readonly ('stop' | 'report' | 'undefined')[]
+  readonly features?: readonly ('stop' | 'report' | 'undefined' | 'handshake')[]
   /** Builds what must be built into a folder. */
   readonly build?: (folder: string) => void
   readonly start: (folder: string) => Runner
@@ -67,6 +67,7 @@ const python: Language = {
   programs: ['python3'],
   probe: ['python3', '-c', 'import flask'],
   middleware: ['WSGI', 'Flask'],
+  features: ['handshake'],
   page: 'clients/python/README.md',
   program(folder, text) {
     writeFileSync(join(folder, 'first_deposit.py'), text)
@@ -87,7 +88,7 @@ const go: Language = {
   name: 'Go',
   programs: ['go'],
   middleware: ['net/http'],
-  features: ['stop'],
+  features: ['stop', 'handshake'],
   build(folder) {
     execFileSync('go', ['build', '-o', join(folder, 'runner'), './internal/runner'], {
       cwd: join(CLIENTS, 'go'),
@@ -113,6 +114,7 @@ const php: Language = {
   programs: ['php'],
   probe: ['php', '-r', PHP_PROBE],
   middleware: ['PSR-7'],
+  features: ['handshake'],
   page: 'clients/php/README.md',
   program(folder, text) {
     writeFileSync(join(folder, 'first-deposit.php'), text)

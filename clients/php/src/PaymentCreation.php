@@ -30,7 +30,7 @@ final class PaymentCreation
     /**
      * Sends the same bytes until a signed answer says what became of the payment. After an answer that was lost it looks the
      * payment up; if it does not exist yet, the look-up may have overtaken the create, so the same bytes are sent again. Only a
-     * signed refusal says that there is no payment; everything else ends in `OutcomeUnknownError`.
+     * signed refusal, or that no create has left, says that there is no payment; everything else ends in `OutcomeUnknownError`.
      *
      * @return array<string, mixed>
      */
@@ -44,7 +44,9 @@ final class PaymentCreation
                 return $result;
             }
             $error = $result;
-            $isUndecided = $this->retry->isUnanswered($error) || ($error instanceof RefusalError && $error->retry === 'check_status');
+            $isNotSent = Retry::isNotSent($error);
+            $isUnanswered = $this->retry->isUnanswered($error) && !$isNotSent;
+            $isUndecided = $isUnanswered || ($error instanceof RefusalError && $error->retry === 'check_status');
             $mayExist = $mayExist || $isUndecided;
             $waitMs = $this->retry->waitAfter($error, $tries, $beganMs);
             if ($waitMs !== null) {
@@ -52,7 +54,7 @@ final class PaymentCreation
             }
             $isDuplicate = $error->getCode() === self::DUPLICATE;
             // On v1 the refusal can be the answer to an earlier request.
-            $mayBeStale = $this->retry->canBeStale() && $waitMs === null && !$isDuplicate;
+            $mayBeStale = $this->retry->canBeStale() && $waitMs === null && !$isDuplicate && !$isNotSent;
             if ($mayExist || $mayBeStale || $isDuplicate) {
                 $found = $this->attempt(fn () => $this->retry->repeatedly($this->lookUp, $beganMs), $cId);
                 if (is_array($found)) {
@@ -72,7 +74,7 @@ final class PaymentCreation
                 }
             }
             if ($waitMs === null || $this->retry->isLate($beganMs)) {
-                $isOpen = $isUndecided || ($waitMs !== null && $mayExist);
+                $isOpen = $isUndecided || ($mayExist && ($isNotSent || $waitMs !== null));
                 throw $isOpen ? new OutcomeUnknownError($cId, $error) : $error;
             }
         }

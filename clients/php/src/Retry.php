@@ -37,6 +37,12 @@ final class Retry
         return $isRepeated || $error instanceof TransportError;
     }
 
+    /** Whether the request has not left, because no connection was made. */
+    public static function isNotSent(MultihubError $error): bool
+    {
+        return $error instanceof TransportError && $error->reason === TransportError::NOT_SENT;
+    }
+
     /** Whether an unsigned answer refuses the credential. A server that does so once does so again. */
     public static function isCredentialRefused(MultihubError $error): bool
     {

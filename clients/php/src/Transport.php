@@ -132,6 +132,11 @@ final class Transport
         }
         curl_exec($handle);
         $problem = curl_errno($handle);
+        // curl notes the end of the handshake before it sends the first byte of the request.
+        $handshake = stripos($url, 'https:') === 0 ? CURLINFO_APPCONNECT_TIME_T : CURLINFO_CONNECT_TIME_T;
+        if ($problem !== 0 && curl_getinfo($handle, $handshake) === 0) {
+            throw new TransportError(TransportError::NOT_SENT, 'no connection: ' . curl_error($handle));
+        }
         if (strlen($content) > $maxBytes) {
             throw new TransportError('too_large', "the answer has more than $maxBytes bytes");
         }

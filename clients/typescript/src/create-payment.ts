@@ -1,6 +1,13 @@
 import { MultihubError, OutcomeUnknownError, RefusalError, TransportError } from './errors.ts'
 import type { Payment, PaymentInResult, PaymentStatusResult } from './gen/types.ts'
-import { isCredentialRefused, isUnanswered, pause, type RetrySettings, waitAfter } from './retry.ts'
+import {
+  isCredentialRefused,
+  isNotSent,
+  isUnanswered,
+  pause,
+  type RetrySettings,
+  waitAfter,
+} from './retry.ts'
 
 /** What creating a payment needs. `send` sends the same bytes each time, `lookUp` calls `payment.status` and repeats it. */
 export interface CreatePaymentDeps {
@@ -37,8 +44,8 @@ const DUPLICATE = 6009
 
 /**
  * Creates a payment at most once, whatever happens to the answers. After an answer that was lost it looks the payment up; if
- * it does not exist yet, the look-up may have overtaken the create, so the same bytes are sent again. Only a signed refusal
- * says that there is no payment; everything else ends in `OutcomeUnknownError`.
+ * it does not exist yet, the look-up may have overtaken the create, so the same bytes are sent again. Only a signed refusal, or
+ * that no create has left, says that there is no payment; everything else ends in `OutcomeUnknownError`.
  */
 export async function createPaymentOnce(
   deps: CreatePaymentDeps,
@@ -70,13 +77,14 @@ async function sendUntilDecided(
     const outcome = await attempt(() => deps.send(), c_id)
     if ('result' in outcome) return outcome.result
     const { error } = outcome
-    const is_undecided = isUnanswered(error) || retryOf(error) === 'check_status'
+    const is_not_sent = isNotSent(error)
+    const is_undecided = (isUnanswered(error) && !is_not_sent) || retryOf(error) === 'check_status'
     may_exist ||= is_undecided
     const wait_ms = waitAfter(error, tries, began_ms, settings)
     if (wait_ms !== undefined) await pause(wait_ms, signal)
     const is_duplicate = codeOf(error) === DUPLICATE
     // On v1 the refusal can be the answer to an earlier request.
-    const may_be_stale = settings.version === 'v1' && wait_ms === undefined && !is_duplicate
+    const may_be_stale = settings.version === 'v1' && wait_ms === undefined && !is_duplicate && !is_not_sent
     if (may_exist || may_be_stale || is_duplicate) {
       const found = await attempt(() => deps.lookUp(began_ms), c_id)
       if ('result' in found) {
@@ -92,7 +100,7 @@ async function sendUntilDecided(
     }
     const is_late = Date.now() - began_ms > settings.deadline_ms
     if (wait_ms !== undefined && !is_late) continue
-    const is_open = is_undecided || (wait_ms !== undefined && may_exist)
+    const is_open = is_undecided || (may_exist && (is_not_sent || wait_ms !== undefined))
     throw is_open ? new OutcomeUnknownError(c_id, error) : error
   }
 }

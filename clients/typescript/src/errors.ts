@@ -46,10 +46,11 @@ export class RefusalError extends MultihubError {
 }
 
 /**
- * Why there is no answer that counts. `credential` is an unsigned refusal of the signature or the application id: when it stays,
+ * Why there is no answer that counts. `not_sent`: no connection was made, so the server has not acted. `credential` is an unsigned refusal of the signature or the application id: when it stays,
  * one of the two is wrong.
  */
 export type TransportReason =
+  | 'not_sent'
   | 'no_answer'
   | 'timeout'
   | 'credential'
@@ -58,7 +59,10 @@ export type TransportReason =
   | 'malformed'
   | 'other_request'
 
-/** No signed answer arrived. Whether the server has acted is not known. `text` is what arrived instead, which proves nothing. */
+/**
+ * No signed answer arrived. Whether the server has acted is not known, unless `reason` is `not_sent`. `text` is what arrived instead,
+ * which proves nothing.
+ */
 export class TransportError extends MultihubError {
   override readonly name = 'TransportError'
   readonly reason: TransportReason

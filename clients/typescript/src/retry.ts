@@ -24,6 +24,11 @@ export function isCredentialRefused(error: unknown): boolean {
   return error instanceof TransportError && error.reason === 'credential'
 }
 
+/** Whether the request has not left, because no connection was made. */
+export function isNotSent(error: unknown): boolean {
+  return error instanceof TransportError && error.reason === 'not_sent'
+}
+
 /** How long to wait before the request is sent again; `undefined` if it must not be, or if the tries or the time are used up. */
 export function waitAfter(
   error: unknown,

@@ -115,12 +115,23 @@ export async function exchange(
     signal?.throwIfAborted()
     if (is_late)
       throw new TransportError('timeout', `no answer within ${settings.timeout_ms} ms`, { cause: error })
-    throw new TransportError('no_answer', `no answer: ${reasonOf(error)}`, { cause: error })
+    const reason = isNotSent(Object(error)) ? 'not_sent' : 'no_answer'
+    throw new TransportError(reason, `no answer: ${reasonOf(error)}`, { cause: error })
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', stop)
     controller.abort()
   }
+}
+
+/**
+ * Whether no connection was made, so nothing was sent. `fetch` does not say more: a time limit that ends during a TLS handshake
+ * leaves it open.
+ */
+function isNotSent({ cause }: { cause?: unknown }): boolean {
+  if (cause instanceof AggregateError) return cause.errors.every((error) => isNotSent({ cause: error }))
+  const { code, syscall } = Object(cause)
+  return code === 'UND_ERR_CONNECT_TIMEOUT' || syscall === 'connect' || syscall === 'getaddrinfo'
 }
 
 function reasonOf(error: unknown): string {

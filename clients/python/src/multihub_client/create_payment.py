@@ -6,7 +6,7 @@ import time
 from typing import Any, Callable, Mapping, NamedTuple, Optional, Tuple, Union
 
 from .errors import MultihubError, OutcomeUnknownError, RefusalError, TransportError
-from .retry import is_credential_refused, is_unanswered, wait_after
+from .retry import is_credential_refused, is_not_sent, is_unanswered, wait_after
 from .times import seconds_of
 from .transport import Settings
 
@@ -41,8 +41,8 @@ def create_payment_once(
     """Sends the same bytes until a signed answer says what became of the payment.
 
     After an answer that was lost it looks the payment up; if it does not exist yet, the look-up may have overtaken the
-    create, so the same bytes are sent again. Only a signed refusal says that there is no payment; everything else ends in
-    ``OutcomeUnknownError``.
+    create, so the same bytes are sent again. Only a signed refusal, or that no create has left, says that there is no payment;
+    everything else ends in ``OutcomeUnknownError``.
     """
     c_id = wanted.c_id
     began_s, began_at_s = time.monotonic(), time.time()
@@ -52,14 +52,15 @@ def create_payment_once(
         result, error = _attempt(send, c_id)
         if error is None:
             return result
-        is_undecided = is_unanswered(error) or _retry_of(error) == "check_status"
+        was_not_sent = is_not_sent(error)
+        is_undecided = (is_unanswered(error) and not was_not_sent) or _retry_of(error) == "check_status"
         may_exist = may_exist or is_undecided
         wait_s = wait_after(error, tries, began_s, settings)
         if wait_s is not None:
             time.sleep(wait_s)
         is_duplicate = _code_of(error) == DUPLICATE
         # On v1 the refusal can be the answer to an earlier request.
-        may_be_stale = settings.version == "v1" and wait_s is None and not is_duplicate
+        may_be_stale = settings.version == "v1" and wait_s is None and not is_duplicate and not was_not_sent
         if may_exist or may_be_stale or is_duplicate:
             found, problem = _attempt(lambda: look_up(began_s), c_id)
             if problem is None:
@@ -75,7 +76,7 @@ def create_payment_once(
                     raise OutcomeUnknownError(c_id, problem) from problem
         is_late = time.monotonic() - began_s > settings.deadline_s
         if wait_s is None or is_late:
-            if is_undecided or (wait_s is not None and may_exist):
+            if is_undecided or (may_exist and (was_not_sent or wait_s is not None)):
                 raise OutcomeUnknownError(c_id, error) from error
             raise error
         tries += 1

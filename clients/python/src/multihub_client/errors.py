@@ -48,7 +48,7 @@ class RefusalError(MultihubError):
 class TransportError(MultihubError):
     """No signed answer arrived, so whether the server has acted is not known.
 
-    ``reason`` is ``no_answer``, ``timeout``, ``credential``, ``unsigned``, ``too_large``, ``malformed`` or
+    It has not when ``reason`` is ``not_sent``: no connection was made. Other reasons are ``no_answer``, ``timeout``, ``credential``, ``unsigned``, ``too_large``, ``malformed`` or
     ``other_request``; ``text`` is what arrived instead, which proves nothing. ``credential`` is an unsigned refusal of the
     signature or the application id: when it stays, one of the two is wrong.
     """

@@ -20,6 +20,11 @@ def is_unanswered(error: MultihubError) -> bool:
     return isinstance(error, RefusalError) and error.code == 3000
 
 
+def is_not_sent(error: MultihubError) -> bool:
+    """Whether the request has not left, because no connection was made."""
+    return isinstance(error, TransportError) and error.reason == "not_sent"
+
+
 def is_credential_refused(error: MultihubError) -> bool:
     """Whether an unsigned answer refuses the credential. A server that does so once does so again."""
     return isinstance(error, TransportError) and error.reason == "credential"

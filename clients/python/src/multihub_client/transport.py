@@ -146,6 +146,7 @@ def exchange(
     make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = make(parts.hostname or "", parts.port, timeout=timeout_s)
     late, done = threading.Event(), threading.Event()
+    is_sent = False
 
     def watch() -> None:
         # The time limit of a socket is one for each of its operations; this one is for the whole exchange. A socket that is
@@ -166,6 +167,7 @@ def exchange(
         if late.is_set():
             raise socket.timeout
         target = parts.path + (f"?{parts.query}" if parts.query else "")
+        is_sent = True
         connection.request(method, target, body=body, headers={**headers, "Connection": "close"})
         response = connection.getresponse()
         content = response.read(max_bytes + 1)
@@ -178,7 +180,11 @@ def exchange(
         answered = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, answered, content)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        if late.is_set() or isinstance(error, socket.timeout):
+        is_late = late.is_set() or isinstance(error, socket.timeout)
+        if not is_sent:
+            problem = f"no connection within {timeout_s} s" if is_late else f"no connection: {error!r}"
+            raise TransportError("not_sent", problem) from error
+        if is_late:
             raise TransportError("timeout", f"no answer within {timeout_s} s") from error
         raise TransportError("no_answer", f"no answer: {error!r}") from error
     finally:

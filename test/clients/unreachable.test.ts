@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { freePort } from '../support/free-port.ts'
+import { describeLanguage, LANGUAGES } from './languages.ts'
+import type { Runner, RunnerError } from './runner.ts'
+
+const NOT_SENT = { kind: 'transport', reason: 'not_sent' }
+const UNKNOWN = { kind: 'unknown' }
+
+/** A client that waits for ever never reports: then the test ends at the time limit of its runner. */
+const LIMITS = { timeout_ms: 500, tries_max: 2, wait_ms: 10, wait_max_ms: 2_000, deadline_ms: 60_000 }
+
+/** A server without a protocol. */
+async function listen(accept: (socket: Socket, server: Server) => void): Promise<[Server, string]> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    accept(socket, server)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return [server, `127.0.0.1:${(server.address() as AddressInfo).port}`]
+}
+
+for (const language of LANGUAGES)
+  describeLanguage(language)(`the client in ${language.name}`, () => {
+    const { build, start, features = [] } = language
+    let folder: string
+    let runner: Runner
+    let silent: Server
+    let address: string
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'multihub-client-'))
+      build?.(folder)
+      runner = start(folder)
+      ;[silent, address] = await listen(() => undefined)
+    })
+    afterAll(async () => {
+      await runner?.stop()
+      silent?.close()
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    /** What the creation of a withdrawal at this address ends in. */
+    async function create(base_url: string, more: object = {}): Promise<RunnerError | undefined> {
+      const credential = { application_id: 20001, secret: '1'.repeat(64), version: 'v1' }
+      await runner.act({ act: 'settings', settings: { base_url, ...credential, ...LIMITS } })
+      const payment = {
+        identifiers: { c_id: randomUUID() },
+        amount: { value: 12_300, currency: 'INR' },
+        receiver: { bank: { account: { id: '123456789012' }, ifsc: 'SBIN0001234' } },
+      }
+      const request = { service_id: 30014, params: { payment } }
+      return (await runner.act({ act: 'create', method: 'payment.out', request, ...more })).error
+    }
+
+    test('ends in an unknown outcome if a server takes the request and stays silent', async () => {
+      expect(await create(`http://${address}`)).toMatchObject(UNKNOWN)
+    })
+
+    test('ends within its limit if a server stays silent during the TLS handshake', async () => {
+      const expected = features.includes('handshake') ? NOT_SENT : UNKNOWN
+      expect(await create(`https://${address}`)).toMatchObject(expected)
+    })
+
+    test('says that nothing was sent if no server is there', async () => {
+      const nowhere = `http://127.0.0.1:${await freePort()}`
+      expect(await create(nowhere)).toMatchObject(NOT_SENT)
+      // A process that ended since may have sent it.
+      expect(await create(nowhere, { resume: true })).toMatchObject(UNKNOWN)
+    })
+
+    test('ends in an unknown outcome if the server is gone after a first try', async () => {
+      const [, one] = await listen((socket, server) => {
+        server.close()
+        socket.once('data', () => socket.destroy())
+      })
+      expect(await create(`http://${one}`)).toMatchObject(UNKNOWN)
+    })
+  })
