@@ -5,15 +5,15 @@ package multihub
 import "encoding/json"
 
 type PaymentInRequestParamsPaymentIdentifiers struct {
-	// Your own reference, which must be unique: creating a payment with it again is 6009.
+	// Your own reference, which must be unique: creating a payment with it again is refused with 6009.
 	CID string `json:"c_id"`
 }
 
 type PaymentInRequestParamsPaymentAmount struct {
-	// In minor units, such as cents. An amount that cannot be paid is 6001.
+	// In minor units, such as cents. An amount that cannot be paid is refused with 6001.
 	Value int64 `json:"value"`
 
-	// The ISO 4217 code of the route. Another currency is 6002.
+	// The ISO 4217 code of the route. Another currency is refused with 6002.
 	Currency string `json:"currency"`
 }
 
@@ -79,7 +79,7 @@ type PaymentInRequestParams struct {
 }
 
 type PaymentInRequest struct {
-	// The number of one of your routes. Any other number is 1004.
+	// The number of one of your routes. Any other number is refused with 1004.
 	ServiceID int64 `json:"service_id"`
 
 	Params PaymentInRequestParams `json:"params"`
@@ -416,30 +416,30 @@ type PaymentInResult struct {
 }
 
 type PaymentOutRequestParamsPaymentIdentifiers struct {
-	// Your own reference, which must be unique: creating a payment with it again is 6009.
+	// Your own reference, which must be unique: creating a payment with it again is refused with 6009.
 	CID string `json:"c_id"`
 }
 
 type PaymentOutRequestParamsPaymentAmount struct {
-	// In minor units, such as cents. An amount that cannot be paid is 6001.
+	// In minor units, such as cents. An amount that cannot be paid is refused with 6001.
 	Value int64 `json:"value"`
 
-	// The ISO 4217 code of the route. Another currency is 6002.
+	// The ISO 4217 code of the route. Another currency is refused with 6002.
 	Currency string `json:"currency"`
 }
 
 type PaymentOutRequestParamsPaymentReceiverBankAccount struct {
-	// An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A bad one is 8600.
+	// An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A wrong one is refused with 8600.
 	ID string `json:"id"`
 }
 
 type PaymentOutRequestParamsPaymentReceiverBank struct {
 	Account PaymentOutRequestParamsPaymentReceiverBankAccount `json:"account"`
 
-	// The code of the branch: required in India, elsewhere 9000.
+	// The code of the branch: required in India, elsewhere refused with 9000.
 	IFSC string `json:"ifsc,omitempty"`
 
-	// The code of the bank: optional in Argentina, the BSB (required) in Australia, elsewhere 9000. A bad one is 8601.
+	// The code of the bank: optional in Argentina, the BSB (required) in Australia, elsewhere refused with 9000. A wrong one is refused with 8601.
 	Code string `json:"code,omitempty"`
 }
 
@@ -488,7 +488,7 @@ type PaymentOutRequestParams struct {
 }
 
 type PaymentOutRequest struct {
-	// The number of one of your routes. Any other number is 1004.
+	// The number of one of your routes. Any other number is refused with 1004.
 	ServiceID int64 `json:"service_id"`
 
 	Params PaymentOutRequestParams `json:"params"`
@@ -549,7 +549,7 @@ type PaymentNotificationRequest struct {
 	// Accepted, but has no effect: the route that the payment was created with counts.
 	ServiceID int64 `json:"service_id,omitempty"`
 
-	// An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013, also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 to second 59) queue one callback.
+	// An idempotency key; recommended. Reuse it only to repeat exactly the same request; another request with it is refused with 1013, also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 to second 59) queue one callback.
 	OperationID string `json:"operation_id,omitempty"`
 
 	Params PaymentNotificationRequestParams `json:"params"`
@@ -816,7 +816,7 @@ type TicketDescriptionUpdateRequestParams struct {
 }
 
 type TicketDescriptionUpdateRequest struct {
-	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
 	OperationID string `json:"operation_id,omitempty"`
 
 	Params TicketDescriptionUpdateRequestParams `json:"params"`
@@ -837,7 +837,7 @@ type TicketReopenRequestParams struct {
 }
 
 type TicketReopenRequest struct {
-	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
 	OperationID string `json:"operation_id,omitempty"`
 
 	Params TicketReopenRequestParams `json:"params"`
@@ -863,7 +863,7 @@ type TicketCommentCreateRequestParams struct {
 }
 
 type TicketCommentCreateRequest struct {
-	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
 	OperationID string `json:"operation_id,omitempty"`
 
 	Params TicketCommentCreateRequestParams `json:"params"`
@@ -938,7 +938,7 @@ type TicketCommentUpdateRequestParams struct {
 }
 
 type TicketCommentUpdateRequest struct {
-	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
 	OperationID string `json:"operation_id,omitempty"`
 
 	Params TicketCommentUpdateRequestParams `json:"params"`
@@ -1116,7 +1116,7 @@ type RefundCommentCreateRequestParams struct {
 }
 
 type RefundCommentCreateRequest struct {
-	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
 	OperationID string `json:"operation_id,omitempty"`
 
 	Params RefundCommentCreateRequestParams `json:"params"`
@@ -1334,7 +1334,7 @@ type AttachmentPrepareRequestParams struct {
 }
 
 type AttachmentPrepareRequest struct {
-	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
 	OperationID string `json:"operation_id,omitempty"`
 
 	Params AttachmentPrepareRequestParams `json:"params"`
@@ -1396,7 +1396,7 @@ type AttachmentFinalizeRequestParams struct {
 }
 
 type AttachmentFinalizeRequest struct {
-	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+	// The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
 	OperationID string `json:"operation_id,omitempty"`
 
 	Params AttachmentFinalizeRequestParams `json:"params"`

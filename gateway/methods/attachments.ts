@@ -131,7 +131,7 @@ export const attachmentPrepare = defineMethod({
     'The purpose `ticket` needs the scope `tickets.create`, `ticket_comment` needs `tickets.comment`. Send the bytes with ' +
     'a PUT to `upload.url`, with the given headers, until `upload.expires_at`, then call `attachment.finalize`. The link ' +
     'needs no signature of yours; keep it as secret as the file. Beyond 20 files or 100 MiB that are not uploaded or ' +
-    'not scanned yet the response is 429.',
+    'not scanned yet the request is refused with HTTP 429.',
   example: {
     operation_id: 'prepare-receipt-1',
     params: {
@@ -196,8 +196,8 @@ export const attachmentFinalize = defineMethod({
   default_quota: 20,
   summary: 'Ends the upload of a file and has it checked',
   description:
-    'Needs the scope of the purpose, as `attachment.prepare`. Without a complete upload it is 13003, after the session ' +
-    '13002. Bytes that are not what was announced are 13004, and `details.reason` says why; prepare the file again. ' +
+    'Needs the scope of the purpose, as `attachment.prepare`. Without a complete upload it is refused with 13003, after ' +
+    'the session has ended with 13002, and with 13004 if the bytes are not what was announced: then `details.reason` says why; prepare the file again. ' +
     'Otherwise the file is `scanning`; ask for `attachment.status` until it is `ready` or `rejected`.',
   example: {
     operation_id: 'finalize-receipt-1',
@@ -267,7 +267,7 @@ export const attachmentGet = defineMethod({
   summary: 'Shows a file and where to download it',
   description:
     'Needs the same scope as `attachment.status`. Get `download.url` within 5 minutes; it needs no signature of yours. Until the ' +
-    'file is ready the response is 13003, of a rejected one 13004, of an expired one 13002.',
+    'file is ready the response is 13003; for a rejected file it is 13004, for an expired one 13002.',
   example: { params: { attachment: { h_id: '0199c0de-0000-7000-8000-000000000001' } } },
   request: supportRequest(ATTACHMENT_PARAMS),
   result: record({ attachment: ATTACHMENT_VIEW.schema, download: linkSchema() }),

@@ -24,7 +24,7 @@ export const chargebackGet = defineGet({
   name: 'chargeback.get',
   scope: 'chargebacks.read',
   summary: 'Shows a chargeback',
-  description: 'A chargeback that you do not have is 12001.',
+  description: 'For a chargeback that you do not have the response is 12001.',
   example: { h_id: '0199c0de-0000-7000-8000-000000000001' },
   service: MerchantChargebackService,
   view: CHARGEBACK_VIEW,
@@ -75,8 +75,8 @@ export const chargebackAttachmentsList = defineMethod({
   default_quota: 120,
   summary: 'Lists the evidence of a chargeback',
   description:
-    'Shows the files that the operator has added, all in one page. Read one with `attachment.get`. A chargeback that you ' +
-    'do not have is 12001.',
+    'Shows the files that the operator has added, all in one page. Read one with `attachment.get`. For a chargeback ' +
+    'that you do not have the response is 12001.',
   example: { params: { chargeback: { h_id: '0199c0de-0000-7000-8000-000000000001' } } },
   request: supportRequest(object({ chargeback: OUR_IDENTIFIER })),
   result: pageOf(FILE_VIEW.schema),

@@ -59,8 +59,8 @@ export const paymentStatus = defineMethod({
 })
 
 const OPERATION_ID =
-  'An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013, ' +
-  'also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 ' +
+  'An idempotency key; recommended. Reuse it only to repeat exactly the same request; another request with it is refused with ' +
+  '1013, also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 ' +
   'to second 59) queue one callback.'
 
 /** `payment.notification`: queues the callback of the payment's current status and answers as `payment.status` (P15). */
@@ -106,13 +106,13 @@ export const webhookResend = defineMethod({
   summary: 'Sends the callback of a finished payment again',
   description:
     'Needs the scope `webhooks.update`. If the status of the payment is not final, the response is 8801; if the payment ' +
-    'has no callback address, it is 1003. Each delivery gets a new `X-Webhook-Id`; the `id` in the body stays the same. ' +
+    'has no callback address, the response is 1003. Each delivery gets a new `X-Webhook-Id`; the `id` in the body stays the same. ' +
     'Repeating exactly the same request queues nothing.',
   example: { payment_id: '0199c0de-0000-7000-8000-000000000001', operation_id: 'resend-order-1' },
   request: object({
     payment_id: described('The `h_id` of the payment, the same as in the path.', text(MERCHANT_REFERENCE)),
     operation_id: described(
-      'An idempotency key. Reuse it only to repeat exactly the same request; with another request it is 1013.',
+      'An idempotency key. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.',
       text(MERCHANT_REFERENCE),
     ),
   }),

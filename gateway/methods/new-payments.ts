@@ -19,14 +19,17 @@ import { MERCHANT_REFERENCE, METHOD, optionalText, permittedScope, SERVICE_ID } 
 
 const IDENTIFIERS = object({
   c_id: described(
-    'Your own reference, which must be unique: creating a payment with it again is 6009.',
+    'Your own reference, which must be unique: creating a payment with it again is refused with 6009.',
     text(MERCHANT_REFERENCE),
   ),
 })
 
 const AMOUNT = object({
-  value: described('In minor units, such as cents. An amount that cannot be paid is 6001.', amount()),
-  currency: described('The ISO 4217 code of the route. Another currency is 6002.', currency()),
+  value: described(
+    'In minor units, such as cents. An amount that cannot be paid is refused with 6001.',
+    amount(),
+  ),
+  currency: described('The ISO 4217 code of the route. Another currency is refused with 6002.', currency()),
 })
 
 const CLIENT = object({
@@ -144,13 +147,16 @@ const RECEIVER = object({
   bank: object({
     account: object({
       id: described(
-        'An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A bad one is 8600.',
+        'An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A wrong one is refused with 8600.',
         text(BANK_TEXT),
       ),
     }),
-    ifsc: described('The code of the branch: required in India, elsewhere 9000.', optionalText(BANK_TEXT)),
+    ifsc: described(
+      'The code of the branch: required in India, elsewhere refused with 9000.',
+      optionalText(BANK_TEXT),
+    ),
     code: described(
-      'The code of the bank: optional in Argentina, the BSB (required) in Australia, elsewhere 9000. A bad one is 8601.',
+      'The code of the bank: optional in Argentina, the BSB (required) in Australia, elsewhere refused with 9000. A wrong one is refused with 8601.',
       optionalText(BANK_TEXT),
     ),
   }),

@@ -41,8 +41,8 @@ export const refundRequest = defineMethod({
     'every chargeback that you have not won. Refusals in their order: 11003 for an amount of another form, 10001 for a ' +
     'payment that you do not have, 11002 for one that is not a successful deposit or of which nothing is left, 11005 ' +
     'while another refund of it is active, 11004 for more than remains. A payment has at most 100 refunds; one more is ' +
-    '11002. The `c_id` is the idempotency key, permanently: repeating exactly the same request shows the refund as it ' +
-    'is by then, another request with the same `c_id` is 1013.',
+    'refused with 11002. The `c_id` is the idempotency key, permanently: repeating exactly the same request shows the refund ' +
+    'as it is by then, another request with the same `c_id` is refused with 1013.',
   example: {
     params: {
       identifiers: { c_id: 'refund-1' },
@@ -87,7 +87,7 @@ export const refundGet = defineGet({
   name: 'refund.get',
   scope: 'refunds.read',
   summary: 'Shows a refund',
-  description: 'Give either `c_id` or `h_id`. A refund that you do not have is 11001.',
+  description: 'Give either `c_id` or `h_id`. For a refund that you do not have the response is 11001.',
   example: { c_id: 'refund-1' },
   service: MerchantRefundService,
   view: REFUND_VIEW,

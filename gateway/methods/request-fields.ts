@@ -8,7 +8,7 @@ export const METHOD = text({ max: 64 })
 
 /** The route of a new payment. */
 export const SERVICE_ID = described(
-  'The number of one of your routes. Any other number is 1004.',
+  'The number of one of your routes. Any other number is refused with 1004.',
   serviceId(),
 )
 

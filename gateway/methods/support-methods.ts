@@ -114,7 +114,7 @@ export function pageOf(items: JsonSchema): JsonSchema {
 /** What every list of tickets, refunds and chargebacks says beyond its summary. */
 export const LIST_DESCRIPTION =
   'Filters can be combined; a filter without words restricts nothing. A cursor is valid with the same filters only, ' +
-  'else it is 9000. A page costs the same at any depth.'
+  'otherwise it is refused with 9000. A page costs the same at any depth.'
 
 const COUNT = { type: 'integer', minimum: 0 }
 
@@ -206,7 +206,7 @@ export function keyedRequest<Params>(
   params: Schema<Params, 'required'>,
 ): Schema<{ readonly operation_id: string; readonly params: Params }, 'required'> {
   const operation_id = described(
-    'The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.',
+    'The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.',
     text(MERCHANT_REFERENCE),
   )
   const fields = { method: METHOD, service_id: notApplicable(), operation_id, params }

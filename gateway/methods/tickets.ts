@@ -114,9 +114,9 @@ export const ticketCreate = defineMethod({
   summary: 'Opens a ticket',
   description:
     'The categories `payment_issue`, `dispute` and `refund_request` need a payment of yours, and `payment_issue` also ' +
-    'needs a file. A payment has one ticket: a second one is 10002, and `details` has the `identifiers` and the ' +
+    'needs a file. A payment has one ticket: a second one is refused with 10002, and `details` has the `identifiers` and the ' +
     '`status` of the first. The `c_id` is the idempotency key, permanently: repeating exactly the same request shows ' +
-    'the ticket as it is by then, another request with the same `c_id` is 1013. A ticket of the category ' +
+    'the ticket as it is by then, another request with the same `c_id` is refused with 1013. A ticket of the category ' +
     '`refund_request` moves no money.',
   example: {
     params: {
@@ -170,7 +170,7 @@ export const ticketGet = defineGet({
   name: 'ticket.get',
   scope: 'tickets.read',
   summary: 'Shows a ticket',
-  description: 'Give either `c_id` or `h_id`. A ticket that you do not have is 10001.',
+  description: 'Give either `c_id` or `h_id`. For a ticket that you do not have the response is 10001.',
   example: { c_id: 'ticket-1' },
   service: MerchantTicketService,
   view: TICKET_VIEW,
@@ -224,7 +224,7 @@ export const ticketDescriptionUpdate = defineChange({
   scope: 'tickets.update',
   summary: 'Replaces the description of a ticket',
   description:
-    'Possible for one hour after the creation, and 100 times at most; then it is 10004. Repeating exactly the same ' +
+    'Possible for one hour after the creation, and 100 times at most; then it is refused with 10004. Repeating exactly the same ' +
     'request changes nothing and shows the ticket as it is by then.',
   example: {
     operation_id: 'edit-1',
@@ -245,7 +245,7 @@ export const ticketReopen = defineChange({
   scope: 'tickets.update',
   summary: 'Opens a resolved or closed ticket again',
   description:
-    'The ticket becomes `open`. A ticket in any other status is 10003. Repeating exactly the same request changes nothing ' +
+    'The ticket becomes `open`. In any other status the request is refused with 10003. Repeating exactly the same request changes nothing ' +
     'and shows the ticket as it is by then.',
   example: { operation_id: 'reopen-1', params: { identifiers: { c_id: 'ticket-1' } } },
   service: MerchantTicketService,
@@ -273,8 +273,8 @@ export const ticketCommentCreate = defineChange({
   scope: 'tickets.comment',
   summary: 'Adds a comment to a ticket',
   description:
-    'A ticket that is `waiting_customer` becomes `in_progress`. A closed or canceled ticket is 10003: reopen a closed ' +
-    'one first. Repeating exactly the same request adds nothing and shows the comment as it is by then.',
+    'A ticket that is `waiting_customer` becomes `in_progress`. For a closed or canceled ticket the response is 10003: ' +
+    'reopen a closed one first. Repeating exactly the same request adds nothing and shows the comment as it is by then.',
   example: {
     operation_id: 'comment-1',
     params: { ticket: { c_id: 'ticket-1' }, body: 'It happened again today.' },
@@ -316,8 +316,8 @@ export const ticketCommentUpdate = defineChange({
   scope: 'tickets.comment',
   summary: 'Replaces the text of your comment',
   description:
-    'Possible for one hour after the comment was created, and 100 times at most; then it is 10004. A comment of support ' +
-    'is 10003, and one that does not exist 10001. Repeating exactly the same request changes nothing and shows the ' +
+    'Possible for one hour after the comment was created, and 100 times at most; then it is refused with 10004. For a comment of ' +
+    'support the response is 10003, for one that does not exist 10001. Repeating exactly the same request changes nothing and shows the ' +
     'comment as it is by then.',
   example: {
     operation_id: 'edit-comment-1',

@@ -34,7 +34,7 @@ export const TRANSFER_PATHS: Readonly<Record<string, object>> = {
       summary: 'Sends the bytes of a prepared file',
       description:
         'Use the URL and the headers of `attachment.prepare`. `Content-Length` must be the announced size. A second upload ' +
-        'at the same time is 13003; one after another replaces the first, until the file is finalized.',
+        'at the same time is refused with 13003; one after another replaces the first, until the file is finalized.',
       security: [],
       parameters: [LINK],
       requestBody: { required: true, content: Object.fromEntries(TYPES.map((type) => [type, BYTES])) },
@@ -53,7 +53,7 @@ export const TRANSFER_PATHS: Readonly<Record<string, object>> = {
       operationId: 'downloadAttachment',
       tags: ['Attachments'],
       summary: 'Downloads a file',
-      description: 'Use the URL of `attachment.get`. After 5 minutes it is 13001.',
+      description: 'Use the URL of `attachment.get`. After 5 minutes the response is 13001.',
       security: [],
       parameters: [LINK],
       responses: {

@@ -1,18 +1,18 @@
 // Made by npm run generate. Do not edit.
 
 export interface PaymentInRequest {
-  /** The number of one of your routes. Any other number is 1004. */
+  /** The number of one of your routes. Any other number is refused with 1004. */
   service_id: number
   params: {
     payment: {
       identifiers: {
-        /** Your own reference, which must be unique: creating a payment with it again is 6009. */
+        /** Your own reference, which must be unique: creating a payment with it again is refused with 6009. */
         c_id: string
       }
       amount: {
-        /** In minor units, such as cents. An amount that cannot be paid is 6001. */
+        /** In minor units, such as cents. An amount that cannot be paid is refused with 6001. */
         value: bigint
-        /** The ISO 4217 code of the route. Another currency is 6002. */
+        /** The ISO 4217 code of the route. Another currency is refused with 6002. */
         currency: string
       }
       description?: string | undefined
@@ -249,18 +249,18 @@ export interface PaymentInResult {
 }
 
 export interface PaymentOutRequest {
-  /** The number of one of your routes. Any other number is 1004. */
+  /** The number of one of your routes. Any other number is refused with 1004. */
   service_id: number
   params: {
     payment: {
       identifiers: {
-        /** Your own reference, which must be unique: creating a payment with it again is 6009. */
+        /** Your own reference, which must be unique: creating a payment with it again is refused with 6009. */
         c_id: string
       }
       amount: {
-        /** In minor units, such as cents. An amount that cannot be paid is 6001. */
+        /** In minor units, such as cents. An amount that cannot be paid is refused with 6001. */
         value: bigint
-        /** The ISO 4217 code of the route. Another currency is 6002. */
+        /** The ISO 4217 code of the route. Another currency is refused with 6002. */
         currency: string
       }
       description?: string | undefined
@@ -268,12 +268,12 @@ export interface PaymentOutRequest {
       receiver: {
         bank: {
           account: {
-            /** An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A bad one is 8600. */
+            /** An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A wrong one is refused with 8600. */
             id: string
           }
-          /** The code of the branch: required in India, elsewhere 9000. */
+          /** The code of the branch: required in India, elsewhere refused with 9000. */
           ifsc?: string | undefined
-          /** The code of the bank: optional in Argentina, the BSB (required) in Australia, elsewhere 9000. A bad one is 8601. */
+          /** The code of the bank: optional in Argentina, the BSB (required) in Australia, elsewhere refused with 9000. A wrong one is refused with 8601. */
           code?: string | undefined
         }
         email?: string | undefined
@@ -323,7 +323,7 @@ export interface PaymentStatusResult {
 export interface PaymentNotificationRequest {
   /** Accepted, but has no effect: the route that the payment was created with counts. */
   service_id?: number | undefined
-  /** An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013, also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 to second 59) queue one callback. */
+  /** An idempotency key; recommended. Reuse it only to repeat exactly the same request; another request with it is refused with 1013, also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 to second 59) queue one callback. */
   operation_id?: string | undefined
   params: {
     payment: {
@@ -503,7 +503,7 @@ export interface TicketSummaryResult {
 }
 
 export interface TicketDescriptionUpdateRequest {
-  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013. */
+  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013. */
   operation_id?: string | undefined
   params: {
     identifiers: {
@@ -520,7 +520,7 @@ export interface TicketDescriptionUpdateRequest {
 export type TicketDescriptionUpdateResult = Ticket
 
 export interface TicketReopenRequest {
-  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013. */
+  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013. */
   operation_id?: string | undefined
   params: {
     identifiers: {
@@ -535,7 +535,7 @@ export interface TicketReopenRequest {
 export type TicketReopenResult = Ticket
 
 export interface TicketCommentCreateRequest {
-  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013. */
+  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013. */
   operation_id?: string | undefined
   params: {
     ticket: {
@@ -587,7 +587,7 @@ export interface TicketCommentsListResult {
 }
 
 export interface TicketCommentUpdateRequest {
-  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013. */
+  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013. */
   operation_id?: string | undefined
   params: {
     ticket: {
@@ -711,7 +711,7 @@ export interface RefundSummaryResult {
 }
 
 export interface RefundCommentCreateRequest {
-  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013. */
+  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013. */
   operation_id?: string | undefined
   params: {
     refund: {
@@ -863,7 +863,7 @@ export interface ChargebackAttachmentsListResult {
 }
 
 export interface AttachmentPrepareRequest {
-  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013. */
+  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013. */
   operation_id?: string | undefined
   params: {
     purpose: 'ticket' | 'ticket_comment'
@@ -907,7 +907,7 @@ export interface AttachmentPrepareResult {
 }
 
 export interface AttachmentFinalizeRequest {
-  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013. */
+  /** The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013. */
   operation_id?: string | undefined
   params: {
     attachment: {

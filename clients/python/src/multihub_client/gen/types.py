@@ -6,14 +6,14 @@ from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 
 class PaymentInRequestParamsPaymentIdentifiers(TypedDict):
-    # Your own reference, which must be unique: creating a payment with it again is 6009.
+    # Your own reference, which must be unique: creating a payment with it again is refused with 6009.
     c_id: str
 
 
 class PaymentInRequestParamsPaymentAmount(TypedDict):
-    # In minor units, such as cents. An amount that cannot be paid is 6001.
+    # In minor units, such as cents. An amount that cannot be paid is refused with 6001.
     value: int
-    # The ISO 4217 code of the route. Another currency is 6002.
+    # The ISO 4217 code of the route. Another currency is refused with 6002.
     currency: str
 
 
@@ -70,7 +70,7 @@ class PaymentInRequestParams(TypedDict):
 
 
 class PaymentInRequest(TypedDict):
-    # The number of one of your routes. Any other number is 1004.
+    # The number of one of your routes. Any other number is refused with 1004.
     service_id: int
     params: PaymentInRequestParams
 
@@ -348,19 +348,19 @@ class PaymentInResult(TypedDict):
 
 
 class PaymentOutRequestParamsPaymentIdentifiers(TypedDict):
-    # Your own reference, which must be unique: creating a payment with it again is 6009.
+    # Your own reference, which must be unique: creating a payment with it again is refused with 6009.
     c_id: str
 
 
 class PaymentOutRequestParamsPaymentAmount(TypedDict):
-    # In minor units, such as cents. An amount that cannot be paid is 6001.
+    # In minor units, such as cents. An amount that cannot be paid is refused with 6001.
     value: int
-    # The ISO 4217 code of the route. Another currency is 6002.
+    # The ISO 4217 code of the route. Another currency is refused with 6002.
     currency: str
 
 
 class PaymentOutRequestParamsPaymentReceiverBankAccount(TypedDict):
-    # An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A bad one is 8600.
+    # An account number; the CLABE in Mexico, CBU or CVU in Argentina, IBAN in Turkey. A wrong one is refused with 8600.
     id: str
 
 
@@ -369,9 +369,9 @@ class _PaymentOutRequestParamsPaymentReceiverBankRequired(TypedDict):
 
 
 class PaymentOutRequestParamsPaymentReceiverBank(_PaymentOutRequestParamsPaymentReceiverBankRequired, total=False):
-    # The code of the branch: required in India, elsewhere 9000.
+    # The code of the branch: required in India, elsewhere refused with 9000.
     ifsc: str
-    # The code of the bank: optional in Argentina, the BSB (required) in Australia, elsewhere 9000. A bad one is 8601.
+    # The code of the bank: optional in Argentina, the BSB (required) in Australia, elsewhere refused with 9000. A wrong one is refused with 8601.
     code: str
 
 
@@ -416,7 +416,7 @@ class PaymentOutRequestParams(TypedDict):
 
 
 class PaymentOutRequest(TypedDict):
-    # The number of one of your routes. Any other number is 1004.
+    # The number of one of your routes. Any other number is refused with 1004.
     service_id: int
     params: PaymentOutRequestParams
 
@@ -477,7 +477,7 @@ class _PaymentNotificationRequestRequired(TypedDict):
 class PaymentNotificationRequest(_PaymentNotificationRequestRequired, total=False):
     # Accepted, but has no effect: the route that the payment was created with counts.
     service_id: int
-    # An idempotency key; recommended. Reuse it only to repeat exactly the same request; with another request it is 1013, also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 to second 59) queue one callback.
+    # An idempotency key; recommended. Reuse it only to repeat exactly the same request; another request with it is refused with 1013, also when only the `service_id` differs. Without a key, equal requests within one minute of our clock (from second 0 to second 59) queue one callback.
     operation_id: str
 
 
@@ -702,7 +702,7 @@ class _TicketDescriptionUpdateRequestRequired(TypedDict):
 
 
 class TicketDescriptionUpdateRequest(_TicketDescriptionUpdateRequestRequired, total=False):
-    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
     operation_id: str
 
 
@@ -722,7 +722,7 @@ class _TicketReopenRequestRequired(TypedDict):
 
 
 class TicketReopenRequest(_TicketReopenRequestRequired, total=False):
-    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
     operation_id: str
 
 
@@ -748,7 +748,7 @@ class _TicketCommentCreateRequestRequired(TypedDict):
 
 
 class TicketCommentCreateRequest(_TicketCommentCreateRequestRequired, total=False):
-    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
     operation_id: str
 
 
@@ -814,7 +814,7 @@ class _TicketCommentUpdateRequestRequired(TypedDict):
 
 
 class TicketCommentUpdateRequest(_TicketCommentUpdateRequestRequired, total=False):
-    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
     operation_id: str
 
 
@@ -965,7 +965,7 @@ class _RefundCommentCreateRequestRequired(TypedDict):
 
 
 class RefundCommentCreateRequest(_RefundCommentCreateRequestRequired, total=False):
-    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
     operation_id: str
 
 
@@ -1154,7 +1154,7 @@ class _AttachmentPrepareRequestRequired(TypedDict):
 
 
 class AttachmentPrepareRequest(_AttachmentPrepareRequestRequired, total=False):
-    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
     operation_id: str
 
 
@@ -1208,7 +1208,7 @@ class _AttachmentFinalizeRequestRequired(TypedDict):
 
 
 class AttachmentFinalizeRequest(_AttachmentFinalizeRequestRequired, total=False):
-    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; with another request it is 1013.
+    # The idempotency key, permanently. Reuse it only to repeat exactly the same request; another request with it is refused with 1013.
     operation_id: str
 
 
