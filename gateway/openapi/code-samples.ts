@@ -28,7 +28,24 @@ export function codeSamples(
     { lang: 'Python', label: 'Python', source: python(call) },
     { lang: 'PHP', label: 'PHP', source: php(call) },
     { lang: 'Go', label: 'Go', source: go(call) },
-  ]
+  ].map((sample) => ({ ...sample, source: `${needsOf(sample.label, request)}\n${sample.source}` }))
+}
+
+/** What a reader who copies a sample must have, as its first lines. */
+const NEEDS: Readonly<Record<string, string>> = {
+  curl: '# Needs BASE_URL, APPLICATION_ID and SECRET in the environment.',
+  TypeScript: '// const client = new Client({ base_url, application_id, secret, version })',
+  Python:
+    '# client = multihub_client.Client(multihub_client.Settings(base_url, application_id, secret, version))',
+  PHP: '// $client = new Multihub\\Client\\Client(new Multihub\\Client\\Settings($baseUrl, $applicationId, $secret, $version));',
+  Go: '// client, err := multihub.NewClient(multihub.Settings{BaseURL: …, ApplicationID: …, Secret: …, Version: …})',
+}
+
+/** The route of an example is not a route of the reader. */
+function needsOf(label: string, { service_id }: Request): string {
+  const needs = NEEDS[label] ?? ''
+  if (service_id === undefined) return needs
+  return `${needs}\n${needs.slice(0, 2).trim()} Use a service_id of your own instead of ${service_id}.`
 }
 
 interface ClientCall {

@@ -6,31 +6,33 @@ export const SAMPLE_PROGRAMS: Readonly<
   Record<'Python' | 'PHP' | 'Go', (samples: Samples, called: readonly string[]) => string>
 > = {
   Python: (samples, called) => `import os
-from multihub_client import Client, RefusalError, Settings
+import multihub_client
 
-client = Client(Settings(os.environ["BASE_URL"], int(os.environ["APPLICATION_ID"]), os.environ["SECRET"], "v1"))
-for name in ${JSON.stringify(namesOf(samples, /client\.(\w+)\(/))}:
-    getattr(Client, name)
+base_url, application_id = os.environ["BASE_URL"], int(os.environ["APPLICATION_ID"])
+secret, version = os.environ["SECRET"], "v1"
+for name in ${JSON.stringify(namesOf(samples, /= client\.(\w+)\(/))}:
+    getattr(multihub_client.Client, name)
 samples = {}
-${eachOf(samples, (name, sample, index) => `def sample_${index}():\n${indented(sample)}\n    return result\nsamples["${name}"] = sample_${index}`)}
+${eachOf(samples, (name, sample, index) => `def sample_${index}():\n${indented(withClient(sample))}\n    return result\nsamples["${name}"] = sample_${index}`)}
 for name in ${JSON.stringify(called)}:
     try:
         assert samples[name]()
         print(name, 0)
-    except RefusalError as error:
+    except multihub_client.RefusalError as error:
         print(name, error.code)
 `,
 
   PHP: (samples, called) => `<?php
 declare(strict_types=1);
 require getenv('CLIENT') . '/autoload.php';
-use Multihub\\Client\\{Client, RefusalError, Settings};
+use Multihub\\Client\\{Client, RefusalError};
 
-$client = new Client(new Settings(getenv('BASE_URL'), (int) getenv('APPLICATION_ID'), getenv('SECRET'), 'v1'));
+[$baseUrl, $applicationId] = [getenv('BASE_URL'), (int) getenv('APPLICATION_ID')];
+[$secret, $version] = [getenv('SECRET'), 'v1'];
 $samples = [];
-${eachOf(samples, (name, sample) => `$samples['${name}'] = function () use ($client) {\n${sample}\nreturn $result;\n};`)}
+${eachOf(samples, (name, sample) => `$samples['${name}'] = function () use ($baseUrl, $applicationId, $secret, $version) {\n${withClient(sample)}\nreturn $result;\n};`)}
 foreach (${JSON.stringify(namesOf(samples, /\$client->(\w+)\(/))} as $name) {
-    method_exists($client, $name) || throw new Exception("the client has no $name");
+    method_exists(Client::class, $name) || throw new Exception("the client has no $name");
 }
 foreach (${JSON.stringify(called)} as $name) {
     try {
@@ -81,6 +83,11 @@ func main() {
 	}
 }
 `,
+}
+
+/** A sample whose first line, the comment that makes the client, is code. */
+export function withClient(sample: string): string {
+  return sample.replace(/^(?:#|\/\/) /, '')
 }
 
 /** The functions of the client that the samples call. */

@@ -11,7 +11,7 @@ import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { testWith } from '../support/needs.ts'
 import { OPENAPI_DOCUMENT, OPENAPI_DOCUMENT_V2 } from '../support/openapi.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
-import { SAMPLE_PROGRAMS, type Samples } from './code-samples.fixture.ts'
+import { SAMPLE_PROGRAMS, type Samples, withClient } from './code-samples.fixture.ts'
 
 const run = promisify(execFile)
 const TYPES = join(ROOT, 'node_modules', '@types')
@@ -62,11 +62,24 @@ function environment(version: keyof typeof DOCUMENTS): Readonly<Record<string, s
   }
 }
 
+test.each(['curl', 'TypeScript', 'Python', 'PHP', 'Go'])(
+  'the samples in %s say first what they need',
+  (label) => {
+    for (const [name, sample] of [...samplesOf(label, 'v1'), ...samplesOf(label, 'v2')]) {
+      const [first = '', second = ''] = sample.split('\n')
+      expect(first).toMatch(/^(?:#|\/\/) (?:.*\bclient\b.*|Needs BASE_URL, APPLICATION_ID and SECRET)/)
+      if (name === 'payment.in')
+        expect(second).toMatch(/^(?:#|\/\/) Use a service_id of your own instead of 501\.$/)
+    }
+  },
+)
+
 test('the samples in TypeScript compile with the client', async () => {
   const samples = [...samplesOf('TypeScript', 'v1').values(), ...samplesOf('TypeScript', 'v2').values()]
-  const blocks = samples.map((sample) => `{\n${sample}\nvoid result\n}`)
+  const blocks = samples.map((sample) => `{\n${withClient(sample)}\nvoid result\n}`)
   const source = join(ROOT, 'clients', 'typescript', 'src', 'index.ts')
-  const head = `import type { Client } from '${source}'\ndeclare const client: Client\n`
+  const settings = 'base_url: string, application_id: number, secret: string, version: "v1" | "v2"'
+  const head = `import { Client } from '${source}'\ndeclare const ${settings}\n`
   const file = join(folder, 'samples.mts')
   await writeFile(file, head + blocks.join('\n'))
   const flags = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--allowImportingTsExtensions']
