@@ -1,3 +1,4 @@
+import { upperFirst } from '#lib/base/letter-case.ts'
 import type { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { PAYMENT_VIEW } from '#lib/contract/public-payment.ts'
 import { CHARGEBACK_VIEW, REFUND_VIEW, TICKET_SNAPSHOT_VIEW } from '#lib/contract/public-support.ts'
@@ -36,7 +37,7 @@ const RESOURCES: Readonly<Record<string, JsonSchema>> = {
 
 /** The name of the component for the callbacks about a kind of resource, such as `PaymentCallback`. */
 export function callbackName(resource: string): string {
-  return `${resource.charAt(0).toUpperCase()}${resource.slice(1)}Callback`
+  return `${upperFirst(resource)}Callback`
 }
 
 const resourceName = (resource: string): string => `${callbackName(resource)}Resource`

@@ -1,4 +1,4 @@
-import { lowerFirst } from '#lib/base/letter-case.ts'
+import { lowerFirst, upperFirst } from '#lib/base/letter-case.ts'
 import { type ClientModel, type Field, objectsIn, type Type } from './schema.ts'
 import { type GeneratedText, RETRY_WORDS } from './texts.ts'
 
@@ -19,9 +19,7 @@ const INITIALISMS: ReadonlySet<string> = new Set(['id', 'url', 'utr', 'ifsc', 's
 function goName(name: string): string {
   return name
     .split('_')
-    .map((word) =>
-      INITIALISMS.has(word) ? word.toUpperCase() : word.charAt(0).toUpperCase() + word.slice(1),
-    )
+    .map((word) => (INITIALISMS.has(word) ? word.toUpperCase() : upperFirst(word)))
     .join('')
 }
 

@@ -1,4 +1,5 @@
 import { lowerFirst } from '#lib/base/letter-case.ts'
+import { printType, type TypeWords } from './printed-type.ts'
 import { type ClientModel, type Field, objectsIn, type Type } from './schema.ts'
 import { type GeneratedText, RETRY_WORDS } from './texts.ts'
 
@@ -19,38 +20,24 @@ export function phpFiles(model: ClientModel): readonly GeneratedText[] {
   ]
 }
 
+const WORDS: TypeWords = {
+  text: 'string',
+  integer: 'int',
+  number: 'float',
+  boolean: 'bool',
+  null: 'null',
+  texts: 'string|list<string>',
+  map: 'array<string, string>',
+  data: 'array<string, mixed>',
+  constant: (value) => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value)),
+  words: (words) => words.map((word) => `'${word}'`).join('|'),
+  list: (item) => `list<${item}>`,
+  nullable: (type) => `${type}|null`,
+  object: ({ fields }) => (fields.length === 0 ? 'array{}' : `array{${fields.map(fieldText).join(', ')}}`),
+}
+
 function printed(type: Type): string {
-  switch (type.kind) {
-    case 'text':
-      return 'string'
-    case 'integer':
-    case 'money':
-      return 'int'
-    case 'number':
-      return 'float'
-    case 'boolean':
-      return 'bool'
-    case 'null':
-      return 'null'
-    case 'texts':
-      return 'string|list<string>'
-    case 'map':
-      return 'array<string, string>'
-    case 'data':
-      return 'array<string, mixed>'
-    case 'constant':
-      return typeof type.value === 'string' ? `'${type.value}'` : JSON.stringify(type.value)
-    case 'words':
-      return type.words.map((word) => `'${word}'`).join('|')
-    case 'list':
-      return `list<${printed(type.item)}>`
-    case 'nullable':
-      return `${printed(type.type)}|null`
-    case 'reference':
-      return type.name
-    case 'object':
-      return type.fields.length === 0 ? 'array{}' : `array{${type.fields.map(fieldText).join(', ')}}`
-  }
+  return printType(type, WORDS)
 }
 
 function fieldText({ name, type, is_required }: Field): string {

@@ -1,4 +1,5 @@
 import { lowerFirst, snakeCase } from '#lib/base/letter-case.ts'
+import { printType, type TypeWords } from './printed-type.ts'
 import { type ClientModel, type Field, objectsIn, type Type } from './schema.ts'
 import { type GeneratedText, RETRY_WORDS } from './texts.ts'
 
@@ -51,37 +52,24 @@ function fieldTexts(fields: readonly Field[]): string {
     .join('')
 }
 
+const WORDS: TypeWords = {
+  text: 'str',
+  integer: 'int',
+  number: 'float',
+  boolean: 'bool',
+  null: 'None',
+  texts: 'Union[str, List[str]]',
+  map: 'Dict[str, str]',
+  data: 'Dict[str, Any]',
+  constant: (value) => `Literal[${pythonValue(value)}]`,
+  words: (words) => `Literal[${words.map((word) => `"${word}"`).join(', ')}]`,
+  list: (item) => `List[${item}]`,
+  nullable: (type) => `Optional[${type}]`,
+  object: ({ name }) => name,
+}
+
 function printed(type: Type): string {
-  switch (type.kind) {
-    case 'text':
-      return 'str'
-    case 'integer':
-    case 'money':
-      return 'int'
-    case 'number':
-      return 'float'
-    case 'boolean':
-      return 'bool'
-    case 'null':
-      return 'None'
-    case 'texts':
-      return 'Union[str, List[str]]'
-    case 'map':
-      return 'Dict[str, str]'
-    case 'data':
-      return 'Dict[str, Any]'
-    case 'constant':
-      return `Literal[${pythonValue(type.value)}]`
-    case 'words':
-      return `Literal[${type.words.map((word) => `"${word}"`).join(', ')}]`
-    case 'list':
-      return `List[${printed(type.item)}]`
-    case 'nullable':
-      return `Optional[${printed(type.type)}]`
-    case 'reference':
-    case 'object':
-      return type.name
-  }
+  return printType(type, WORDS)
 }
 
 function pythonValue(value: unknown): string {

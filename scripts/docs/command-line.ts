@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { upperFirst } from '#lib/base/letter-case.ts'
 import { createProgram } from '../../apps/cli/program.ts'
 
 /** Flags of every command that calls the back office; the page explains them once. */
@@ -49,5 +50,5 @@ function row(left: string, right: string): string {
 }
 
 function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+  return `${upperFirst(text)}.`
 }
