@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { IS_WHOLE, propertyRuns } from '../../test/support/property-runs.ts'
+import { IS_WHOLE } from '../../test/support/property-runs.ts'
 import { MUTATIONS } from '../planted/mutations.ts'
 import { TEST_MUTATIONS } from '../planted/test-mutations.ts'
 import { FAILED_SEEDS } from './failed-seeds.ts'
@@ -21,7 +21,7 @@ async function simulate(...parameters: readonly string[]) {
   return { code, output }
 }
 
-const SEEDS = propertyRuns(20)
+const SEEDS = IS_WHOLE ? 20 : 2
 
 test(`${SEEDS} seeds pass, and each has the same trace when it runs again`, async () => {
   const { code, output } = await simulate('--from', '1', '--seeds', `${SEEDS}`, '--twice', '--small')

@@ -10,6 +10,7 @@ import { ROOT } from '../../scripts/sources/sources.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
+import { casesOf } from '../support/property-runs.ts'
 import { callbackSecret } from '../support/receiver.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
@@ -118,7 +119,9 @@ for (const language of LANGUAGES)
         expected = await alpha.available()
       })
 
-      test.each(SCENARIOS)('creates at most one payment when $name', async (scenario) => {
+      // The first client has them all, and in CI each one.
+      const scenarios = language === LANGUAGES[0] ? SCENARIOS : casesOf(SCENARIOS)
+      test.each(scenarios)('creates at most one payment when $name', async (scenario) => {
         const exists = await play(scenario)
         if (exists && scenario.method !== 'payment.in') expected -= AMOUNT
       })
@@ -135,10 +138,11 @@ for (const language of LANGUAGES)
         })
 
       test('has paid each withdrawal once', async () => {
-        // The deposit of the table is credited as soon as it is paid.
+        // The deposits of the table are credited as soon as they are paid.
+        const deposits = scenarios.filter(({ method }) => method === 'payment.in').length
         await eventually(
           () => alpha.available(),
-          (value) => value === expected + AMOUNT,
+          (value) => value === expected + deposits * AMOUNT,
         )
       })
     })
@@ -320,7 +324,8 @@ for (const language of LANGUAGES)
         }
         const env = { ...process.env, BASE_URL: system.demo().base_url, ...values, ...variables }
         const { stdout } = await promisify(execFile)(name, parameters, { cwd, env, timeout: 60_000 })
-        expect(stdout).toMatch(/^created [\w-]+: send the customer to \S+/m)
+        // The line of a callback may begin before.
+        expect(stdout).toMatch(/created [\w-]+: send the customer to \S+/m)
         expect(stdout).toMatch(/^verified [\w-]+:payment\.completed: success$/m)
       })
 

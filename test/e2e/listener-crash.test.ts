@@ -10,8 +10,8 @@ import { type OneProcessSystem, startOneProcess } from '../support/system.ts'
 const LIMIT_MS = 300_000
 
 /** Each deposit has two events. */
-const DEPOSITS = IS_WHOLE ? 500 : 100
-const KILLS = IS_WHOLE ? 20 : 4
+const DEPOSITS = IS_WHOLE ? 500 : 50
+const KILLS = IS_WHOLE ? 20 : 2
 const SERVER_KILLS = IS_WHOLE ? 5 : 1
 /** Deposits that are created at the same time. */
 const BATCH = 5

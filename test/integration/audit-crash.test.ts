@@ -14,7 +14,7 @@ import { openActs, openAuditOf } from './audit-crash.fixture.ts'
 const CHILD = 'test/integration/audit-crash.child.ts'
 /** Processes that act at the same time. */
 const PROCESSES = 3
-const KILLS = IS_WHOLE ? 210 : 15
+const KILLS = IS_WHOLE ? 210 : 6
 const ACTS_MIN = propertyRuns(1_000)
 
 let directory: string

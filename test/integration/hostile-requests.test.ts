@@ -9,6 +9,7 @@ import { clock } from '#lib/base/time.ts'
 import { isUnary } from '#lib/rpc/service.ts'
 import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../../services/backoffice/domain/operator-rpcs.ts'
 import { MERCHANT_RIGHTS, RIGHTS } from '../../services/backoffice/domain/rights.ts'
+import { IS_WHOLE } from '../support/property-runs.ts'
 import { type ActsWorld, startActsWorld } from './kept-acts.fixture.ts'
 
 /** The id of something of a merchant, and an id of the same form that nothing has. */
@@ -113,8 +114,10 @@ test.each(CALLS)(
     const known = ids[field.name.replace(/s$/, '')]
     if (known === undefined) throw new Error(`this test needs an id for the field ${field.name}`)
     const requestOf = (id: string) => ({ [field.jsonName]: field.fieldKind === 'list' ? [id] : id })
-    const missing = await callTimed(rpc, requestOf(known.missing))
-    const foreign = await callTimed(rpc, requestOf(known.foreign))
+    const [missing, foreign] = await Promise.all([
+      callTimed(rpc, requestOf(known.missing)),
+      callTimed(rpc, requestOf(known.foreign)),
+    ])
     expect(foreign.answer).toEqual(missing.answer)
     // What is refused for its form was refused before anything was looked up.
     if (missing.answer.status === 400) return
@@ -127,10 +130,10 @@ test('a search for an id of another merchant is like one for an id that does not
   const search = SEEN.find(({ method }) => method.name === 'Search')
   if (search === undefined) throw new Error('there is no search')
   for (const { foreign, missing } of Object.values(ids)) {
-    const [one, other] = [
-      await callTimed(search, { text: missing }),
-      await callTimed(search, { text: foreign }),
-    ]
+    const [one, other] = await Promise.all([
+      callTimed(search, { text: missing }),
+      callTimed(search, { text: foreign }),
+    ])
     expect(other.answer).toEqual(one.answer)
     for (const { elapsed_ms } of [one, other]) expect(elapsed_ms).toBeGreaterThanOrEqual(49)
   }
@@ -200,9 +203,13 @@ const TEXTS = OPERATOR_RPCS.filter(({ method }) => isUnary(method)).flatMap((rpc
     .map((field) => [nameOfRpc(rpc.method), field.name, rpc, field] as const),
 )
 
+/** The hostile texts of a field: all in CI, elsewhere two by turns. */
+const hostileTo = (at: number): readonly string[] =>
+  IS_WHOLE ? HOSTILE : HOSTILE.filter((_, index) => [0, 3].includes((index + at) % HOSTILE.length))
+
 // O19: no owner fails at what it is given
-test.each(TEXTS)('%s answers or refuses a hostile %s', async (_name, _field, rpc, field) => {
-  for (const text of HOSTILE) {
+test.each(TEXTS)('%s answers or refuses a hostile %s', async (...[, , rpc, field]) => {
+  for (const text of hostileTo(TEXTS.findIndex((one) => one[3] === field))) {
     const value = field.fieldKind === 'list' ? [text] : text
     const { status, body } = await call(operator, rpc, { ...listRequest(rpc), [field.jsonName]: value })
     expect([text.slice(0, 20), status, status < 500 ? '' : body]).toEqual([expect.anything(), status, ''])

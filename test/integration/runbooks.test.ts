@@ -148,10 +148,13 @@ testInBash.each(casesOf(ours).map((block) => [block.page, block.commands, block]
   },
 )
 
-testWith('bash', 'jq').each(WALKS)('the blocks of %s, in order, print what the page shows', async (page) => {
-  const shop = await system.newMerchant()
-  const { token } = await doorOf(system.roles).newPrincipal(['reveal'], shop.merchant_id)
-  const of_merchant = page.startsWith('docs/merchants/') ? { MULTIHUB_TOKEN: token } : {}
-  const walking = { ...environment, ...shopVariables(shop), ...of_merchant, RECEIVER_URL: receiver.url }
-  expect(await walk(page, walking)).toEqual([])
-})
+testWith('bash', 'jq').each(casesOf(WALKS))(
+  'the blocks of %s, in order, print what the page shows',
+  async (page) => {
+    const shop = await system.newMerchant()
+    const { token } = await doorOf(system.roles).newPrincipal(['reveal'], shop.merchant_id)
+    const of_merchant = page.startsWith('docs/merchants/') ? { MULTIHUB_TOKEN: token } : {}
+    const walking = { ...environment, ...shopVariables(shop), ...of_merchant, RECEIVER_URL: receiver.url }
+    expect(await walk(page, walking)).toEqual([])
+  },
+)
