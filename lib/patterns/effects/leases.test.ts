@@ -3,10 +3,12 @@ import { useClock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createBudget } from './budget.ts'
 import type { BoundEffect } from './define-effect.ts'
 import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
+import { createEffectRunner } from './runner.ts'
 
 const LEASE_MS = 60_000
 const chargeEffect = defineKind('charge', 'money')
@@ -211,6 +213,40 @@ test('the outcome of an act is written again while the store is unavailable, so 
   setFailing(false)
   expect(await running).toMatchObject({ by: 'first', effects: [] })
   await runner.stop()
+})
+
+test('a failure that ends several effects of a document, one after the other, has one line with the effect that met it', async () => {
+  const { items, setFailing } = withFailingWrites()
+  const nextEffect = defineKind('next', 'money')
+  const first = chargeEffect.bind<Item>({
+    ...idleHandler,
+    run: async () => (item) => ({
+      ...item,
+      effects: [...item.effects, ...itemWith('one', nextEffect).effects],
+    }),
+  })
+  const next = nextEffect.bind<Item>({
+    ...idleHandler,
+    async run() {
+      setFailing(true)
+      // Its outcome is given up.
+      clock.stepWall(LEASE_MS + 1)
+      return (item) => item
+    },
+  })
+  const lines: unknown[] = []
+  const runner = createEffectRunner<Item>({
+    name: 'items',
+    collection: items,
+    clock_guard: trustedClock,
+    keyOf: ({ item_id }) => ({ item_id }),
+    effects: [first, next],
+    log: { warn: ({ effect }) => void lines.push(effect) },
+  })
+  const running = runner.runEffects(await runner.insert(itemWith('one', chargeEffect)))
+  await expect(running).rejects.toBeInstanceOf(Unavailable)
+  await runner.stop()
+  expect(lines).toEqual(['one:next'])
 })
 
 test.each<[string, (stop: () => void) => void]>([

@@ -4,7 +4,7 @@ import { randomFraction } from '#lib/base/crypto/random.ts'
 import type { Release } from '#lib/base/limit.ts'
 import { every, now, type Timer } from '#lib/base/time.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
+import { type Log, log } from '#lib/telemetry/log.ts'
 import { level } from '#lib/telemetry/metrics.ts'
 import { inSpan, type SpanDescription, type SpanKind } from '#lib/telemetry/span.ts'
 import { type BackgroundWork, createBackgroundWork } from '../background-work.ts'
@@ -47,6 +47,8 @@ interface EffectRunnerOptions<D extends EffectDocument> {
   readonly sweep_ms?: number
   /** Called after each write that is known to have succeeded, with what it has replaced. */
   readonly onWritten?: OnWritten<D>
+  /** Where failures of work on effects are logged: the log of the process unless given. */
+  readonly log?: Pick<Log, 'warn'>
 }
 
 const SWEEP_MS = 500
@@ -70,7 +72,8 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
   const capacity = createEffectCapacity(by_kind, () => !stopping && clock_guard.isTrusted())
   const isStopping = (): boolean => stopping
   const writes = createEffectWrites<D>({ collection, keyOf, capacity, isStopping, onWritten })
-  const runEffects = createRunLeased(by_kind, writes, background, clock_guard)
+  const logUnfinished = createLogUnfinished(options.log ?? log)
+  const runEffects = createRunLeased(by_kind, writes, background, clock_guard, logUnfinished)
   // What follows an act in the background can be written before the act ends: it is not a change of the operator's.
   const runInBackground = (document: Stored<D>): Promise<void> =>
     background.track(
@@ -115,15 +118,21 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
     },
     /**
      * Runs a repeated effect of a document that was just read, before it is due. Resolves when it has run; `undefined` when
-     * this process has no room for it, when another writer was faster, or when the document has no such effect.
+     * this process has no room for it, when another writer was faster, or when the document has no such effect. A failure is
+     * logged, as one of `runEffects`.
      */
     async runEarly(document: Stored<D>, effect_id: string): Promise<Stored<D> | undefined> {
       const early = document.effects.find(({ id }) => id === effect_id)
       if (early === undefined) return undefined
       if (!by_kind.get(early.kind)?.repeats) throw new TypeError(`the effect ${early.kind} does not repeat`)
       if (!capacity.hasRoom(early.lane) || !capacity.canRun(document, early)) return undefined
-      const leased = await writes.takeOver(document, dueNow(document, early), capacity.reserve)
-      return leased && runEffects(leased)
+      try {
+        const leased = await writes.takeOver(document, dueNow(document, early), capacity.reserve)
+        return await (leased && runEffects(leased))
+      } catch (error) {
+        logUnfinished(error, early)
+        throw error
+      }
     },
     /** Starts the sweeper, which runs what becomes due later, and takes over what a crash or a failure left behind. */
     start(): void {
@@ -164,6 +173,7 @@ function createRunLeased<D extends EffectDocument>(
   writes: EffectWrites<D>,
   background: BackgroundWork,
   clock_guard: ClockGuard,
+  logUnfinished: LogUnfinished,
 ): (document: Stored<D>) => Promise<Stored<D>> {
   async function runOne(
     document: Stored<D>,
@@ -212,16 +222,21 @@ function createRunLeased<D extends EffectDocument>(
   return (document) => runLeased(document, createOutcomeBatcher(document, writes.writeOutcomes))
 }
 
-/** The errors of work that was logged. The error of an effect passes through all the work that led to it. */
-const logged = new WeakSet<object>()
+type LogUnfinished = (error: unknown, effect: Effect | undefined) => void
 
-/** Logs work on effects that failed, once: with the effect that met the failure, which comes first. */
-function logUnfinished(error: unknown, effect: Effect | undefined): void {
-  if (typeof error === 'object' && error !== null) {
-    if (logged.has(error)) return
-    logged.add(error)
+/**
+ * Makes the function that logs work on effects that failed. The error of an effect passes through all the work that led to it, so it is
+ * logged once: with the effect that met it, which comes first.
+ */
+function createLogUnfinished(log: Pick<Log, 'warn'>): LogUnfinished {
+  const logged = new WeakSet<object>()
+  return (error, effect) => {
+    if (typeof error === 'object' && error !== null) {
+      if (logged.has(error)) return
+      logged.add(error)
+    }
+    log.warn({ error, effect: effect?.id ?? '' }, 'effects did not finish; the sweeper runs them again')
   }
-  log.warn({ error, effect: effect?.id ?? '' }, 'effects did not finish; the sweeper runs them again')
 }
 
 const SPAN_KINDS: Readonly<Record<Lane, SpanKind>> = {

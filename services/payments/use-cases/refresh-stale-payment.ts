@@ -5,7 +5,6 @@ import { isFinal } from '#lib/contract/payment-status.ts'
 import { leasableAtMs } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Stored } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
 import { type Payment, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { pollProviderEffect } from '../domain/payment-effects.ts'
 
@@ -38,13 +37,8 @@ export function createRefreshStalePayment(
     const last_ms = asked_at_ms.get(payment.payment_id) ?? Number.NEGATIVE_INFINITY
     if (leasableAtMs(poll) <= now_ms + SOON_MS || now_ms < last_ms + PAUSE_MS) return payment
     asked_at_ms.set(payment.payment_id, now_ms)
-    const polled = runner.runEarly(payment, poll.id).catch((error: unknown) => {
-      log.warn(
-        { error, payment_id: payment.payment_id },
-        'poll on demand failed; the payment is shown as stored',
-      )
-      return undefined
-    })
+    // The runner has logged a failure. The payment is shown as stored then.
+    const polled = runner.runEarly(payment, poll.id).catch(() => undefined)
     const newest = await withTimeout(polled, WAIT_MAX_MS)
     return newest ? requireAdmitted(newest) : payment
   }
