@@ -11,6 +11,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { PATHS, signV1 } from '../support/sign-request.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { dialogsSuite } from './console-dialogs.suite.ts'
+import { liveSuite } from './console-live.suite.ts'
 
 const browser = await startBrowser()
 const test = 'skip' in browser ? jestTest.skip : jestTest
@@ -353,3 +354,5 @@ dialogsSuite(test, () => ({
   chargebackId,
   refundId,
 }))
+
+liveSuite(test, () => ({ ...pages, alpha, operator, h_id, chargebackId }))
