@@ -46,9 +46,13 @@ for (const language of LANGUAGES)
     })
 
     /** What the creation of a withdrawal at this address ends in. */
-    async function create(base_url: string, more: object = {}): Promise<RunnerError | undefined> {
+    async function create(
+      base_url: string,
+      more: object = {},
+      limits: object = LIMITS,
+    ): Promise<RunnerError | undefined> {
       const credential = { application_id: 20001, secret: '1'.repeat(64), version: 'v1' }
-      await runner.act({ act: 'settings', settings: { base_url, ...credential, ...LIMITS } })
+      await runner.act({ act: 'settings', settings: { base_url, ...credential, ...limits } })
       const payment = {
         identifiers: { c_id: randomUUID() },
         amount: { value: 12_300, currency: 'INR' },
@@ -66,6 +70,12 @@ for (const language of LANGUAGES)
       const expected = features.includes('handshake') ? NOT_SENT : UNKNOWN
       expect(await create(`https://${address}`)).toMatchObject(expected)
     })
+
+    if (!features.includes('handshake'))
+      test('says that nothing was sent if its limit is longer than the one of fetch for a handshake', async () => {
+        const limits = { ...LIMITS, timeout_ms: 60_000, tries_max: 1 }
+        expect(await create(`https://${address}`, {}, limits)).toMatchObject(NOT_SENT)
+      })
 
     test('says that nothing was sent if no server is there', async () => {
       const nowhere = `http://127.0.0.1:${await freePort()}`

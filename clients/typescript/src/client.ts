@@ -18,7 +18,7 @@ import type {
 import { writeJson } from './json.ts'
 import { pause, type RetrySettings, repeatedly } from './retry.ts'
 import { resendPath } from './signatures.ts'
-import { exchange, sendSigned, type TransportSettings } from './transport.ts'
+import { exchange, GLOBAL_FETCH, sendSigned, type TransportSettings } from './transport.ts'
 
 /** What a client needs to know: one credential and its version. All other settings have defaults. */
 export type ClientSettings = Pick<TransportSettings, 'base_url' | 'application_id' | 'secret' | 'version'> &
@@ -57,7 +57,7 @@ export class Client extends MethodCalls {
     if (settings.version !== 'v1' && settings.version !== 'v2')
       throw new TypeError('the version is not v1 or v2')
     const base_url = settings.base_url.replace(/\/+$/, '')
-    this.#settings = { fetch: (...call) => fetch(...call), ...DEFAULTS, ...settings, base_url }
+    this.#settings = { fetch: GLOBAL_FETCH, ...DEFAULTS, ...settings, base_url }
   }
 
   async call<M extends keyof Methods>(

@@ -29,6 +29,9 @@ export interface RawAnswer {
   body: Uint8Array
 }
 
+/** What sends the requests unless the settings say otherwise. */
+export const GLOBAL_FETCH: typeof fetch = (...call) => fetch(...call)
+
 /** The largest answer that is read. */
 export const ANSWER_MAX_BYTES = 16 * 1024 * 1024
 const TEXT_MAX = 2_000
@@ -115,7 +118,9 @@ export async function exchange(
     signal?.throwIfAborted()
     if (is_late)
       throw new TransportError('timeout', `no answer within ${settings.timeout_ms} ms`, { cause: error })
-    const reason = isNotSent(Object(error)) ? 'not_sent' : 'no_answer'
+    // Another fetch may have sent it before, in a try of its own.
+    const is_not_sent = settings.fetch === GLOBAL_FETCH && isNotSent(Object(error))
+    const reason = is_not_sent ? 'not_sent' : 'no_answer'
     throw new TransportError(reason, `no answer: ${reasonOf(error)}`, { cause: error })
   } finally {
     clearTimeout(timer)
@@ -125,8 +130,8 @@ export async function exchange(
 }
 
 /**
- * Whether no connection was made, so nothing was sent. `fetch` does not say more: a time limit that ends during a TLS handshake
- * leaves it open.
+ * Whether no connection was made, so nothing was sent. The `fetch` of Node.js gives a TLS handshake 10 s; a shorter
+ * limit of ours leaves open whether it had ended.
  */
 function isNotSent({ cause }: { cause?: unknown }): boolean {
   if (cause instanceof AggregateError) return cause.errors.every((error) => isNotSent({ cause: error }))
