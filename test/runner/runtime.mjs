@@ -1,6 +1,7 @@
 import { createRequire, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { crc32 } from 'node:zlib'
 import { setGlobals } from './globals.mjs'
 
 const require = createRequire(import.meta.url)
@@ -13,13 +14,26 @@ const isTestSide = (url) =>
   !url.startsWith(RUNNER) &&
   (/\.(test|fixture|suite)\.ts$/.test(url) || /^(test|proofs)\//.test(url.slice(ROOT.length)))
 
-let files = 0
+/** How often a test file has begun in this process, by the short name that its modules have in their URLs. */
+const begun = new Map()
+let query = ''
+
+/**
+ * The query of the modules of a test file. The first time it is the same in each process and run, so that the cache of compiled
+ * code has them.
+ */
+function queryOf(path) {
+  const name = crc32(path).toString(36)
+  const times = (begun.get(name) ?? 0) + 1
+  begun.set(name, times)
+  return times === 1 ? `?of=${name}` : `?of=${name}&time=${times}`
+}
 
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === '@jest/globals') return { url: GLOBALS, format: 'module', shortCircuit: true }
     const resolved = next(specifier, context)
-    return isTestSide(resolved.url) ? { ...resolved, url: `${resolved.url}?file=${files}` } : resolved
+    return isTestSide(resolved.url) ? { ...resolved, url: `${resolved.url}${query}` } : resolved
   },
 })
 
@@ -30,9 +44,9 @@ registerHooks({
 export default class ProcessRuntime {
   #environment
 
-  constructor(_config, environment) {
+  constructor(_config, environment, _resolver, _transformer, _texts, _coverage, path) {
     this.#environment = environment
-    files += 1
+    query = queryOf(path)
   }
 
   // biome-ignore lint/style/useNamingConvention: the name is Jest's.
