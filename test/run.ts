@@ -38,10 +38,10 @@ interface JestReport {
 
 const root = join(import.meta.dirname, '..')
 /**
- * Test files that run at once: one more than processors, because tests spend about a third of their time waiting. Each one
- * takes up to 1 GB.
+ * Test files that run at once: two more than processors, because tests of whole systems wait for about half of their time.
+ * Each one takes up to 1 GB.
  */
-const WORKERS = Math.min(availableParallelism() + 1, 8)
+const WORKERS = Math.min(availableParallelism() + 2, 8)
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 
 /** Runs a command in the project's folder and shows what it prints. */

@@ -1,7 +1,14 @@
 import TestSequencer from '@jest/test-sequencer'
 
 /** The folders whose tests take longest, because they start processes and wait for them; longest first. */
-const SLOW_FOLDERS = ['/test/e2e/', '/proofs/', '/deploy/image/', '/services/notifier/', '/test/integration/']
+const SLOW_FOLDERS = [
+  '/test/e2e/',
+  '/test/clients/',
+  '/proofs/',
+  '/deploy/image/',
+  '/services/notifier/',
+  '/test/integration/',
+]
 
 /**
  * The place of a test file: unit tests before all others, because a connection that a system test leaves open would count
