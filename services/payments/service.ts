@@ -54,6 +54,7 @@ import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import { createPaymentCounter } from './use-cases/count-payments.ts'
 import { startRetentionWalk } from './use-cases/erase-person.ts'
+import { measurePayment } from './use-cases/measure-payments.ts'
 import { recordFailureSpans } from './use-cases/record-failure-spans.ts'
 import { createRefreshStalePayment } from './use-cases/refresh-stale-payment.ts'
 
@@ -163,6 +164,7 @@ export const role: Role<'payments'> = {
       keyOf: keyOfPayment,
       onWritten: (after, before) => {
         counter.onWritten(after, before)
+        measurePayment(after, before)
         recordFailureSpans(after, before)
       },
       effects: bindEffects({ store, provider_calls, publisher, findRoute, ...clients }),
