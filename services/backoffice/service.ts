@@ -168,7 +168,7 @@ export const role: Role<'backoffice'> = {
     return {
       services: [
         createPrincipalRpc(principals, findFirst),
-        createAuditRpc(audit),
+        createAuditRpc(audit, { getPrincipal, principals }),
         createApprovalRpc({ approvals, getPrincipal, execute: second_person.execute }),
         createTimelineRpc(timelineSources(context.clientOf, { audit, approvals })),
         createExchangeRpc(gateway),

@@ -6,7 +6,7 @@ export const noun: Noun = {
   verbs: [
     {
       name: 'list',
-      about: 'list acts, the newest first',
+      about: 'list acts, the newest first; --rpc and --principal take what the list shows',
       rpc: 'listAuditEntries',
       columns: ['time', 'principal_name', 'rpc:short', 'outcome', 'merchant_id', 'reason', 'audit_id'],
     },

@@ -56,6 +56,24 @@ test('a reason of 500 characters is kept whole, whatever the characters', async 
   expect(await entriesOf({ principalId: money.id })).toEqual([expect.objectContaining({ reason })])
 })
 
+// O16: what a list shows of an entry selects it.
+test('entries are selected by the end of the name of an RPC and by the name of a principal', async () => {
+  const money = await door.newPrincipal(['money', 'rotate'])
+  await door.call(money.token, ADJUST, adjustment())
+  const named = { principalId: 'money rotate' }
+  for (const rpc of [ADJUST, 'BalanceService/Adjust', 'Adjust'])
+    expect(await entriesOf({ ...named, rpc })).toMatchObject([{ principalId: money.id, rpc: ADJUST }])
+  await door.newPrincipal(['money', 'rotate'])
+  for (const [filter, reason] of [
+    [{ rpc: 'Adjusted' }, 'the name of an RPC'],
+    [{ rpc: 'FindAct' }, 'the name of an RPC'],
+    [{ rpc: 'RetryEffect' }, 'PaymentService/RetryEffect, '],
+    [{ principalId: 'nobody' }, 'the id or the whole name'],
+    [named, money.id],
+  ] as const)
+    expect(JSON.stringify((await door.call(admin.token, LIST, filter)).body)).toContain(reason)
+})
+
 // O4: its answer is a link to bytes that can be a passport.
 test('a link to a file leaves an entry, although it changes nothing', async () => {
   const support = await door.newPrincipal(['support'])

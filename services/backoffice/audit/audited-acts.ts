@@ -13,7 +13,13 @@ import type { Act, ActOfSignIn, OperatorCall } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
 import type { Audit } from './audit.ts'
 import type { FindAct } from './complete-acts.ts'
-import { type AuditIntent, type AuditOutcome, type AuditTarget, additionTo } from './domain/audit-record.ts'
+import {
+  type AuditIntent,
+  type AuditOutcome,
+  type AuditTarget,
+  additionTo,
+  SIGN_IN,
+} from './domain/audit-record.ts'
 import { maskMessage } from './domain/mask-message.ts'
 import type { FindMerchant } from './find-merchant.ts'
 
@@ -71,9 +77,6 @@ async function changeOf(
     return {}
   }
 }
-
-/** The name of a sign-in in the place of an RPC. */
-const SIGN_IN = 'multihub.backoffice.v1.Session/SignIn'
 
 /** Surrounds each sign-in with its intent and its outcome, like the call of an RPC. */
 export function createActOfSignIn({ audit, findAct, now_ms }: ActDeps): ActOfSignIn {

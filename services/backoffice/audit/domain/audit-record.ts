@@ -212,3 +212,6 @@ function boundedText(text: string, characters_max = TEXT_MAX): string {
 function boundedJson(json: string): string {
   return json.length > JSON_MAX ? `{"omitted_characters":${json.length}}` : json.toWellFormed()
 }
+
+/** The name of a sign-in in the place of an RPC. */
+export const SIGN_IN = 'multihub.backoffice.v1.Session/SignIn'

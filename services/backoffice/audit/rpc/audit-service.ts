@@ -9,6 +9,7 @@ import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Audit } from '../audit.ts'
 import type { AuditOutcomeName } from '../domain/audit-record.ts'
 import type { AuditEntry } from '../use-cases/list-entries.ts'
+import { type PrincipalSource, principalNamed, rpcNamed } from '../use-cases/resolve-filter.ts'
 
 const OUTCOMES = createEnumMap<AuditOutcomeName, AuditOutcome>({
   done: AuditOutcome.DONE,
@@ -18,15 +19,17 @@ const OUTCOMES = createEnumMap<AuditOutcomeName, AuditOutcome>({
 })
 
 /** Implements `AuditService`. */
-export function createAuditRpc(audit: Pick<Audit, 'list' | 'verify'>): RpcService {
+export function createAuditRpc(audit: Pick<Audit, 'list' | 'verify'>, source: PrincipalSource): RpcService {
   return rpcService(AuditService, {
     listAuditEntries: by(['backoffice'], async (request) => {
       const target_kind = given(request.targetKind, 'target_kind')
       const target_id = given(request.targetId, 'target_id')
       if (target_id !== undefined && target_kind === undefined) throw fieldError(1005, 'target_kind')
+      const principal = given(request.principalId, 'principal_id')
+      const rpc = given(request.rpc, 'rpc')
       const { entries, next_page_token } = await audit.list({
-        principal_id: given(request.principalId, 'principal_id'),
-        rpc: given(request.rpc, 'rpc'),
+        principal_id: principal && (await principalNamed(principal, source)),
+        rpc: rpc && rpcNamed(rpc),
         merchant_id: given(request.merchantId, 'merchant_id'),
         target_kind,
         target_id,
