@@ -11,7 +11,7 @@ import {
 import { type Timestamp, timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { type Money, MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
 import { clock } from '#lib/base/time.ts'
-import { exponentOf, parseDecimal } from '#lib/contract/decimal-amount.ts'
+import { readAmount } from '#lib/contract/amount-input.ts'
 import { CommandError } from '../terminal.ts'
 
 /** How amounts of a command are written: in minor units, or as decimals in a currency given once for the command. */
@@ -140,9 +140,9 @@ function isOfMessage(field: DescField, name: string): boolean {
   return field.fieldKind !== 'map' && field.message?.typeName === name
 }
 
-/** Reads `123.00 INR`, or `123.00` in the currency of the command; with `--minor`, `12300`. */
+/** Reads `1,250.00 INR`, or `1,250.00` in the currency of the command; with `--minor`, `125000`. */
 function parseMoney(field: DescField, text: string, { is_minor, currency }: AmountForm): Money {
-  const [, sign = '', digits = '', own] = /^(-?)([0-9.]+)(?: ?([A-Z]{3}))?$/.exec(text) ?? []
+  const [, sign = '', digits = '', own] = /^(-?)([0-9.,]+)(?: ?([A-Z]{3}))?$/.exec(text) ?? []
   const code = own ?? currency
   if (currency !== undefined && own !== undefined && own !== currency)
     throw wrongValue(field, `an amount in ${currency}, as the currency says`)
@@ -152,10 +152,11 @@ function parseMoney(field: DescField, text: string, { is_minor, currency }: Amou
     return create(MoneySchema, { minor: BigInt(sign + digits), currency: code ?? '' })
   }
   if (code === undefined) throw wrongValue(field, 'an amount with its currency, such as "123.00 INR"')
-  const money = parseDecimal(digits, code)
-  if (money === undefined)
-    throw wrongValue(field, `an amount with at most ${exponentOf(code) ?? 0} decimal places of ${code}`)
-  return create(MoneySchema, { minor: sign === '-' ? -money.minor : money.minor, currency: code })
+  try {
+    return create(MoneySchema, { minor: readAmount(sign + digits, code), currency: code })
+  } catch (error) {
+    throw new CommandError(2, `--${flagName(field.name)}: ${(error as Error).message}`)
+  }
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }

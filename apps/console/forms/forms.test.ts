@@ -211,7 +211,7 @@ describe('what a person writes', () => {
   })
 
   test.each([
-    ['minimum_amount', '1.234', /is not an amount of INR/],
+    ['minimum_amount', '1.234', /at most 2 decimal places/],
     ['minimum_amount', '1e3', /is not an amount of INR/],
     ['minimum_amount', '12,50', /comma that does not separate three digits/],
     ['minimum_amount', '1,2345', /comma that does not separate three digits/],

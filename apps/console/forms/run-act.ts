@@ -1,9 +1,9 @@
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
+import { readAmount } from '#lib/contract/amount-input.ts'
 import { currencyOf } from '../values/amount-fields.ts'
 import { type Act, type ChosenFile, moneyWords, type Outcome, type Preview, type Running } from './act.ts'
 import { readFields, type ShownField, shownField, type Values } from './fields.ts'
 import { OPERATOR_RIGHTS } from './operator-rights.ts'
-import { readAmount } from './texts.ts'
 
 /** What the table of the operator's RPCs says of an act: which rights it needs, and whether it changes something. */
 export function rulesOf<T>({ method, rights }: Act<T>) {

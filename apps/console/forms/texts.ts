@@ -1,7 +1,8 @@
 import { create, type DescField, type Message, ScalarType } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { MoneySchema } from '#gen/multihub/common/v1/money_pb.ts'
-import { formatDecimal, parseDecimal } from '#lib/contract/decimal-amount.ts'
+import { readAmount } from '#lib/contract/amount-input.ts'
+import { formatDecimal } from '#lib/contract/decimal-amount.ts'
 import { numberOf, wordOf } from '../values/filter-tokens.ts'
 
 /** How a field is written. What it is in the request follows from the descriptor. */
@@ -115,23 +116,6 @@ function numberIn(text: string, field: DescField): unknown {
 function amountOf(text: string, field: DescField, currency: string): bigint | Message {
   const minor = readAmount(text, currency)
   return field.message === undefined ? minor : create(MoneySchema, { minor, currency })
-}
-
-/** Commas separate groups of three digits. A decimal comma, such as in `12,50`, would make a hundredfold amount of it. */
-const GROUPED = /^\d{1,3}(,\d{3})+(\.\d+)?$/
-
-/** Reads an amount in major units as minor units. Throws an `Error` with a sentence for what it cannot be. */
-export function readAmount(text: string, currency: string): bigint {
-  const [, sign = '', digits = ''] = /^([-+]?)(.*)$/.exec(text.trim()) ?? []
-  if (currency === '') throw new Error('it needs a currency')
-  if (digits.includes(',') && !GROUPED.test(digits))
-    throw new Error(
-      `${text} has a comma that does not separate three digits: write a point before the decimals, such as 1,234.50`,
-    )
-  const minor = digits === '' ? 0n : parseDecimal(digits.replaceAll(',', ''), currency)?.minor
-  if (minor === undefined)
-    throw new Error(`${text} is not an amount of ${currency}: write it in major units, such as 123.45`)
-  return sign === '-' ? -minor : minor
 }
 
 function secondsOf(text: string): number {
