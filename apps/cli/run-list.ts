@@ -5,7 +5,6 @@ import type { Connection } from './call/connection.ts'
 import type { Verb } from './nouns/noun.ts'
 import { jsonOf, printCsv, printResource, printTable, rowsField } from './output/print.ts'
 import type { CommonFlags } from './request/common-flags.ts'
-import { requestOf } from './request/flags.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
 /** The flags of a list that are not fields of its request. */
@@ -51,12 +50,11 @@ export async function runList(call: VerbCall, columns: readonly string[], reques
   const { stdout } = terminal
   if (flags.watch) return watch(call, columns, request, limit)
   let is_cut = false
-  if (flags.csv && verb.csv !== undefined) is_cut = await exportCsv(call, verb.csv, limit)
-  else if (flags.jsonl || flags.csv) {
+  if (flags.jsonl || flags.csv) {
     let is_first = true
     for await (const { rows, has_more } of pagesOf(call, request, limit)) {
       if (flags.jsonl) for (const one of rows) stdout.write(`${jsonOf(row, one)}\n`)
-      else printCsv(stdout, row, rows, columns, form, is_first)
+      else printCsv(stdout, row, rows, verb.csv_columns ?? columns, form, is_first)
       is_first = false
       is_cut = has_more
     }
@@ -103,10 +101,9 @@ async function printRows(
     printTable(stdout, row, rows, columns, { is_minor: flags.minor === true })
   if (rows.length === 0) terminal.stderr.write(`no ${what}\n`)
   else if (stdout.isTTY === true && verb.next !== undefined) stdout.write(`\nnext: multihub ${verb.next}\n`)
-  if (flags.explain && verb.explains !== undefined) {
-    const field = row.fields.find((one) => one.name === verb.explains)
-    const { explainCodes } = await import('./output/explain-codes.ts')
-    if (field !== undefined) explainCodes(stdout, new Set(rows.map((one) => Number(fieldValue(one, field)))))
+  if (flags.explain) {
+    const { codesIn, explainCodes } = await import('./output/explain-codes.ts')
+    explainCodes(stdout, new Set(rows.flatMap((one) => codesIn(row, one))))
   }
 }
 
@@ -157,31 +154,6 @@ export async function allRows(call: VerbCall, request: Message, limit: number): 
     has_more = page.has_more
   }
   return { rows, has_more }
-}
-
-/** One record of CSV: a line break inside quotes does not end it. */
-const CSV_RECORD = /(?:"[^"]*"|[^"\n])*\n/g
-
-/** Prints the CSV that the server makes: its head and at most `limit` rows. Returns whether there are more. */
-async function exportCsv(
-  { connection, service, verb, flags, terminal }: VerbCall,
-  rpc: string,
-  limit: number,
-): Promise<boolean> {
-  const method = service.method[rpc] as DescMethodUnary
-  const request = requestOf(method, verb, undefined, flags)
-  let page_token = ''
-  let left = limit + 1 // The head is a record too.
-  do {
-    Reflect.set(request, 'pageToken', page_token)
-    const answer = await connection.call(method, request)
-    const records = String(Reflect.get(answer, 'csv')).match(CSV_RECORD) ?? []
-    terminal.stdout.write(records.slice(0, left).join(''))
-    if (records.length > left) return true
-    left -= records.length
-    page_token = String(Reflect.get(answer, 'nextPageToken'))
-  } while (page_token !== '' && left > 0)
-  return page_token !== ''
 }
 
 /**

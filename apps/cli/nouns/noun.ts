@@ -1,4 +1,5 @@
-import type { DescService } from '@bufbuild/protobuf'
+import type { DescService, Message } from '@bufbuild/protobuf'
+import type { Connection } from '../call/connection.ts'
 
 /** One command of a noun: `multihub refunds approve ID`. */
 export interface Verb {
@@ -30,12 +31,14 @@ export interface Verb {
   readonly columns?: readonly string[]
   /** What a person does with the rows of a list; a terminal shows it below them. */
   readonly next?: string
-  /** The column with codes of the error table, which `--explain` explains below a list. */
-  readonly explains?: string
   /** The verb of the noun that `--explain` runs instead, with the flags of both. */
   readonly explained_by?: string
-  /** The RPC whose parts are the CSV of a list; without it, its columns are. */
-  readonly csv?: string
+  /** The columns of the CSV of a list, where they are others than those of its table. */
+  readonly csv_columns?: readonly string[]
+  /** The field of the result, such as `error_code`, that says that the act was refused after all. */
+  readonly refused_by?: string
+  /** Looks at the result of an act, and says what its caller may have missed. */
+  readonly warn?: Warn
   /** `--file` is uploaded as evidence first, and fills this field of the request. */
   readonly uploads?: string
   /** Without an ID it changes many things at once, by another RPC of the service; `--dry-run` or `--yes` is needed then. */
@@ -63,6 +66,9 @@ interface Each {
   readonly list: string
   readonly fixed: Readonly<Record<string, unknown>>
 }
+
+/** Returns sentences about the result of an act; empty when nothing is wrong. */
+type Warn = (connection: Connection, result: Message) => Promise<readonly string[]>
 
 /** Loads the generated code of one service, so that a command loads no other. */
 export type LoadService = () => Promise<DescService>

@@ -67,16 +67,22 @@ function cellOf(row: DescMessage, column: string, form: ValueForm): Cell {
       const value = fieldValue(part, last)
       if (kind === 'short') return valueText(last, value, form).replace(/^.*\.(?=[^.]*\/)/, '')
       if (kind !== 'money') return valueText(last, value, form)
-      return amountText(value as bigint, String(Reflect.get(part, 'currency')), form)
+      return amountText(value as bigint, currencyOf(part), form)
     },
     amountOf(message) {
       const part = partOf(message)
       const value = part && fieldValue(part, last)
       if (part === undefined || value === undefined) return undefined
       if (is_money) return value as Money
-      return { minor: value as bigint, currency: String(Reflect.get(part, 'currency')) }
+      return { minor: value as bigint, currency: currencyOf(part) }
     },
   }
+}
+
+/** The currency of the amounts of a message: its own, or the one of its `amount`. */
+function currencyOf(part: Message): string {
+  const amount: { readonly currency?: string } | undefined = Reflect.get(part, 'amount')
+  return String(Reflect.get(part, 'currency') ?? amount?.currency)
 }
 
 /** `payment_id` becomes PAYMENT, `create_time` CREATED, and `c_id` stays C ID. */
@@ -131,11 +137,18 @@ export function printResource(
     } else if (own_currency !== '' && isMinor(field))
       output.write(`${label}  ${amountText(value as bigint, own_currency, form)}\n`)
     else {
-      const text = valueText(field, value, form)
+      const text = isUndecided(desc, message, field) ? 'running' : valueText(field, value, form)
       const shown = field.fieldKind === 'enum' ? stateText(output, text, field.enum.typeName) : text
       output.write(`${label}  ${shown}\n`)
     }
   }
+}
+
+/** Whether a verification goes on, so that `consistent` says nothing yet. */
+function isUndecided({ typeName }: DescMessage, message: Message, { name }: DescField): boolean {
+  if (typeName !== 'multihub.balances.v1.Verification' || name !== 'consistent') return false
+  const problems: readonly unknown[] = Reflect.get(message, 'problems')
+  return Reflect.get(message, 'endTime') === undefined && problems.length === 0
 }
 
 type NestedField = DescField & { readonly message: DescMessage }
