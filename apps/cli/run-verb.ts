@@ -1,4 +1,5 @@
 import type { DescMethodUnary, DescService, Message } from '@bufbuild/protobuf'
+import { cleanText } from '#lib/contract/clean-text.ts'
 import { type Connection, openConnection } from './call/connection.ts'
 import { sayingHowToRepeat } from './call/repeating.ts'
 import type { Verb } from './nouns/noun.ts'
@@ -34,6 +35,7 @@ export async function runVerb(
   if (!is_many) demandId(verb, id, flags)
   const connection = openConnection(accountFlags(method, flags), terminal, {
     sends_reason: !hasReasonField(method),
+    argument: verb.id,
   })
   const request = is_many
     ? manyRequestOf(method, verb, flags)
@@ -53,6 +55,25 @@ export async function runVerb(
   if (flags.json) terminal.stdout.write(`${jsonOf(desc, resource, 2)}\n`)
   else if (flags.jsonl) terminal.stdout.write(`${jsonOf(desc, resource)}\n`)
   else printResource(terminal.stdout, desc, resource, { is_minor: flags.minor === true })
+  for (const sentence of (await verb.warn?.(connection, resource)) ?? [])
+    terminal.stderr.write(`${cleanText(sentence)}\n`)
+  if (flags.explain && !flags.json && !flags.jsonl) {
+    const { codesIn, explainCodes } = await import('./output/explain-codes.ts')
+    explainCodes(terminal.stdout, new Set(codesIn(desc, resource)))
+  }
+  await demandDone(verb, resource)
+}
+
+/** Throws `CommandError` 1 when the result says that the act was refused after all. */
+async function demandDone({ refused_by }: Verb, resource: Message): Promise<void> {
+  const code = refused_by === undefined ? 0 : Number(Reflect.get(resource, camel(refused_by)))
+  if (code === 0) return
+  const { ERROR_TABLE, isErrorCode } = await import('#lib/contract/errors/error-table.ts')
+  const why = isErrorCode(code) ? `: ${ERROR_TABLE[code].message}` : ''
+  throw new CommandError(
+    1,
+    `refused ${code}: the approved call was carried out, and it changed nothing${why}`,
+  )
 }
 
 /** The flags of an update with the currency of what it changes, so that amounts are in it and cannot name another one. */

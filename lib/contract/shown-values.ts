@@ -49,11 +49,20 @@ function itemText(field: DescField, value: unknown, form: ValueForm): string {
   }
   if (field.fieldKind !== 'map' && field.message !== undefined)
     return messageText(value as Message, field, form)
-  if (value instanceof Uint8Array) return `${value.length} bytes`
+  if (value instanceof Uint8Array) return bytesText(value)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value === 'number' && /(?:^|_)code$/.test(field.name)) return value === 0 ? '' : String(value)
   if (typeof value === 'number' && field.name === 'duration_ms') return String(Math.round(value))
   return cleanText(String(value))
+}
+
+/** Bytes that are text are shown as text, on one line; others by their number. */
+function bytesText(bytes: Uint8Array): string {
+  try {
+    return cleanText(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return `${bytes.length} bytes that are not text`
+  }
 }
 
 function messageText(message: Message, field: DescField, form: ValueForm): string {

@@ -39,8 +39,11 @@ function sectionOf(command: Command): string {
 function usageOf(command: Command, path: string, about = ''): string {
   const places = command.registeredArguments.map((one) => one.name())
   const usage = row(`multihub ${[path, ...places].join(' ')}`, about)
+  // Where a request has a url, the address of the back office has another flag.
+  const isOwnUrl = (flag: string): boolean =>
+    flag === 'url' && command.options.some((option) => option.name() === 'backoffice-url')
   const flags = command.options
-    .filter((option) => !option.hidden && !COMMON.includes(option.name()))
+    .filter((option) => !option.hidden && (!COMMON.includes(option.name()) || isOwnUrl(option.name())))
     .map(({ flags, description }) => row(`  ${flags}`, description))
   return [usage, ...flags].join('\n')
 }

@@ -15,17 +15,24 @@ export class RpcError extends Error {
   /** The headers of the answer; empty when none came. */
   readonly headers: Headers
   readonly details: readonly ErrorPart[]
+  /** Whether it is certain that the server got nothing. */
+  readonly is_unsent: boolean
 
   constructor(
     code: string,
     message: string,
-    { headers = new Headers(), details = [] }: Partial<Pick<RpcError, 'headers' | 'details'>> = {},
+    {
+      headers = new Headers(),
+      details = [],
+      is_unsent = false,
+    }: Partial<Pick<RpcError, 'headers' | 'details' | 'is_unsent'>> = {},
   ) {
     super(message)
     this.name = 'RpcError'
     this.code = code
     this.headers = headers
     this.details = details
+    this.is_unsent = is_unsent
   }
 }
 
@@ -167,10 +174,14 @@ async function send(
   }
 }
 
+/** No connection came about, so nothing was sent. */
+const NOT_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
+
 /** The error of a connection, whose reason fetch hides in its cause. */
 function broken(error: unknown): RpcError {
   const { cause, message } = error as Error & { readonly cause?: Error & { readonly code?: string } }
-  return new RpcError('unavailable', cause?.message || cause?.code || message)
+  const is_unsent = cause?.code !== undefined && NOT_CONNECTED.has(cause.code)
+  return new RpcError('unavailable', cause?.message || cause?.code || message, { is_unsent })
 }
 
 async function readAll(response: Response): Promise<Uint8Array> {

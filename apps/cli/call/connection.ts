@@ -45,6 +45,8 @@ interface CallOptions {
   readonly reason?: string | undefined
   /** How long an answer is waited for. */
   readonly timeout_ms?: number | undefined
+  /** The field of requests that an argument of the command fills. */
+  readonly argument?: string | undefined
 }
 
 const TIMEOUT_MS = 30_000
@@ -59,7 +61,10 @@ const TIMEOUT_MAX_S = 120
 export function openConnection(
   flags: CommonFlags,
   terminal: Terminal,
-  { sends_reason = true }: { readonly sends_reason?: boolean } = {},
+  {
+    sends_reason = true,
+    argument,
+  }: { readonly sends_reason?: boolean; readonly argument?: string | undefined } = {},
 ): Connection {
   const { reason, timeout } = flags
   const seconds = timeout === undefined ? undefined : Number(timeout)
@@ -72,6 +77,7 @@ export function openConnection(
     )
   return connect(account, {
     reason: sends_reason ? reason : undefined,
+    argument,
     timeout_ms: seconds && Math.ceil(seconds * 1_000),
   })
 }
@@ -79,7 +85,7 @@ export function openConnection(
 /** Opens the connection to an account. */
 export function connect(
   { url, token }: Account,
-  { reason, timeout_ms = TIMEOUT_MS }: CallOptions = {},
+  { reason, argument, timeout_ms = TIMEOUT_MS }: CallOptions = {},
 ): Connection {
   let server_release: string | undefined
   const headers = {
@@ -88,7 +94,9 @@ export function connect(
     ...(reason !== undefined && { 'x-multihub-reason': encodeURIComponent(reason) }),
   }
   const failureOf = (error: unknown, fields: readonly DescField[]): unknown =>
-    error instanceof RpcError ? toCommandError(error, { url, fields, release: server_release }) : error
+    error instanceof RpcError
+      ? toCommandError(error, { url, fields, argument, release: server_release })
+      : error
   /** Runs a call, which ends when its time is over. */
   const within = async <T>(
     limit_ms: number,

@@ -11,7 +11,10 @@ async function newTerminal(variables: Readonly<Record<string, string>> = {}): Pr
   const home = await mkdtemp(join(tmpdir(), 'multihub-profile-'))
   await writeFile(
     join(home, 'demo.json'),
-    JSON.stringify({ backoffice_url: 'http://demo', operator: { token: 'of demo' } }),
+    JSON.stringify({
+      backoffice_url: variables['DEMO_URL'] ?? 'http://demo',
+      operator: { token: 'of demo' },
+    }),
   )
   return { variables: { HOME: home, MULTIHUB_HOME: home, ...variables }, directory: home } as Terminal &
     object
@@ -52,11 +55,25 @@ test.each([
     'there is no token for it',
   ],
   [
-    'no address of the folder for the token of the environment',
+    'no address of another machine in the folder for the token of the environment',
     {},
     { MULTIHUB_TOKEN: 'y' },
     false,
     'there is no address of a back office',
+  ],
+  [
+    'the local run for the token of the environment',
+    {},
+    { MULTIHUB_TOKEN: 'y', DEMO_URL: 'http://127.0.0.1:9096' },
+    false,
+    'http://127.0.0.1:9096 y',
+  ],
+  [
+    'the token of the environment at the address of a profile',
+    {},
+    { MULTIHUB_TOKEN: 'y' },
+    true,
+    'http://default y',
   ],
   [
     'no token of a profile for the address of a flag',

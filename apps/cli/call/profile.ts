@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { CommonFlags } from '../request/common-flags.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
+import { isThisMachine } from './insecure-address.ts'
 import { readIfThere, replaceFile } from './private-file.ts'
 
 /** Where the back office is, and who calls it. */
@@ -21,7 +22,7 @@ export function profilesPath({ variables }: Pick<Terminal, 'variables'>): string
 /**
  * Finds the back office and the token: flags first, and what they leave out in ONE other place, so that no token goes to an address
  * that it is not meant for: the profile that a flag names, else `MULTIHUB_URL` and `MULTIHUB_TOKEN`, else a profile, else `demo.json`
- * of a local run in this folder. What `login --insecure` accepted holds for the address of that profile only. Throws `CommandError` 2
+ * of a local run in this folder. `MULTIHUB_TOKEN` alone goes to a profile's address, or to a local run on this machine. What `login --insecure` accepted holds for the address of that profile only. Throws `CommandError` 2
  * without any.
  */
 export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
@@ -29,7 +30,7 @@ export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
   const is_given = flags.url !== undefined || MULTIHUB_URL !== undefined || MULTIHUB_TOKEN !== undefined
   const other: PartialAccount | undefined =
     flags.profile === undefined && is_given
-      ? { url: MULTIHUB_URL, token: MULTIHUB_TOKEN }
+      ? { url: MULTIHUB_URL, token: MULTIHUB_TOKEN, ...addressForToken(flags, terminal) }
       : readStored(flags, terminal)
   const account = { url: flags.url ?? other?.url, token: flags.token ?? other?.token }
   if (account.url === undefined || account.token === undefined)
@@ -42,6 +43,21 @@ export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
   return { url: account.url.replace(/\/+$/, ''), token: account.token, ...(insecure && { insecure }) }
 }
 
+/**
+ * The address for a token of the environment that has none: a profile's, or a local run's. A folder that somebody else filled cannot
+ * send the token to another machine.
+ */
+function addressForToken(
+  flags: CommonFlags,
+  terminal: Terminal,
+): Pick<PartialAccount, 'url' | 'insecure'> | undefined {
+  const { MULTIHUB_URL, MULTIHUB_TOKEN } = terminal.variables
+  if (flags.url !== undefined || MULTIHUB_URL !== undefined || MULTIHUB_TOKEN === undefined) return undefined
+  const { url, insecure, is_of_folder = false } = readStored(flags, terminal) ?? {}
+  if (url === undefined || (is_of_folder && !isThisMachine(url))) return undefined
+  return { url, insecure }
+}
+
 /** Whether `MULTIHUB_INSECURE` accepts addresses without encryption, such as for a job in a cluster, which has no profile. */
 export function acceptsInsecure({ variables }: Pick<Terminal, 'variables'>): boolean {
   return variables['MULTIHUB_INSECURE'] === 'true'
@@ -52,6 +68,8 @@ interface PartialAccount {
   readonly url?: string | undefined
   readonly token?: string | undefined
   readonly insecure?: boolean | undefined
+  /** Whether it is of `demo.json`, which lies in the folder of the command and not in the home of the person. */
+  readonly is_of_folder?: boolean
 }
 
 function readStored({ profile }: CommonFlags, terminal: Terminal): PartialAccount | undefined {
@@ -64,7 +82,7 @@ function readStored({ profile }: CommonFlags, terminal: Terminal): PartialAccoun
   const home = terminal.variables['MULTIHUB_HOME'] ?? join(terminal.directory, '.local')
   const demo = readJson(join(home, 'demo.json'))
   const operator = demo?.['operator']
-  return demo && { url: demo['backoffice_url'], token: operator?.token }
+  return demo && { url: demo['backoffice_url'], token: operator?.token, is_of_folder: true }
 }
 
 /** Keeps an account as a profile, in a file that no other user can read. The others in the file stay. */

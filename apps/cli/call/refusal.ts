@@ -14,6 +14,8 @@ const UNREACHABLE: ReadonlySet<string> = new Set(['unavailable', 'deadline_excee
 export interface CallContext {
   readonly url: string
   readonly fields: readonly DescField[]
+  /** The field that an argument of the command fills, so that it has no flag. */
+  readonly argument?: string | undefined
   /** The release that an earlier answer of the server has named. */
   readonly release: string | undefined
 }
@@ -25,7 +27,7 @@ export function toCommandError(error: RpcError, called: CallContext): CommandErr
   const detail = detailOf(error)
   const details = detailsOf(detail?.detailsJson)
   const request_id = error.headers.get('x-request-id')
-  const hints = [hintOf(error, details, called.fields), ...releaseHints(error, release)]
+  const hints = [hintOf(error, details, called), ...releaseHints(error, release)]
   const parts = new Set([error.message, ...detailTexts(details)])
   const sentence = [...parts].filter((part) => part !== '').join(': ')
   const text = [
@@ -73,12 +75,18 @@ function detailTexts({ description, reason, ...more }: Details): readonly string
 }
 
 /** What to do about a refusal. */
-function hintOf({ code }: RpcError, details: Details, fields: readonly DescField[]): string {
-  const { approval_id, description } = details
-  if (typeof approval_id === 'string')
+function hintOf({ code }: RpcError, details: Details, called: CallContext): string {
+  const { fields } = called
+  const { approval_id, description, status, reason } = details
+  // A decision that is refused says why; a call that waits for a decision does not.
+  if (
+    typeof approval_id === 'string' &&
+    [undefined, 'pending'].includes(status as string) &&
+    reason === undefined
+  )
     return `a second person decides: multihub approvals approve ${approval_id} --reason "..."`
   const field = fields.find(({ name }) => name === description)
-  if (field !== undefined && code === 'invalid_argument')
+  if (field !== undefined && code === 'invalid_argument' && field.name !== called.argument)
     return `the flag of this field is --${field.name.replaceAll('_', '-')}`
   switch (code) {
     case 'unauthenticated':

@@ -46,5 +46,5 @@ export async function sayingHowToRepeat<T>(
 }
 
 function isUnclear({ cause }: CommandError): boolean {
-  return cause instanceof RpcError && UNCLEAR_CODES.has(cause.code)
+  return cause instanceof RpcError && !cause.is_unsent && UNCLEAR_CODES.has(cause.code)
 }

@@ -87,9 +87,9 @@ async function untilScanned(
     if (clock.monotonic_ms() > until_ms)
       throw new CommandError(
         1,
-        'the file is not scanned yet: the same command goes on, when the scanner works',
+        'the file is not scanned yet: the same command goes on, when the scanner works; on your own machine without a scanner, start with MULTIHUB_SCANNER=none npm start',
       )
-    if (reads === 1) stderr.write('the file is uploaded; waiting for its scan\n')
+    if (reads === 1) stderr.write('the file is uploaded; waiting for its scan (up to a minute)\n')
     await sleep(POLL_MS)
   }
 }

@@ -59,6 +59,7 @@ ${CASES(branches, ({ path, names, flags }) => `      '${path}') names='${names.j
   done
   if [[ $words[CURRENT] == -* ]]; then compadd -- \${=flags}; else compadd -- \${=names} || _default; fi
 }
+(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }
 compdef _multihub multihub ./multihub
 `,
   fish: (branches: readonly Branch[]): string => `complete -c multihub -f

@@ -1,9 +1,12 @@
 import { create } from '@bufbuild/protobuf'
+import { PrincipalService, WhoAmIRequestSchema } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { SearchRequestSchema, SearchService } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import { ReferenceSchema } from '#gen/multihub/common/v1/reference_pb.ts'
-import { openConnection } from '../call/connection.ts'
+import { personSubjectsIn } from '#lib/patterns/person-hashes.ts'
+import { type Connection, openConnection } from '../call/connection.ts'
 import { jsonOf, printTable } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
+import { CommandError } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
 
 const PAGE_SIZE = 100
@@ -17,19 +20,33 @@ export const declare: DeclareCommand = (command, terminal) => {
   command.option('--reason <text>', 'why; a search that finds people goes into the audit trail')
   addCommonFlags(command)
   command.action(async (text: string, flags: CommonFlags) => {
-    const connection = openConnection(flags, terminal)
+    const connection = openConnection(flags, terminal, { argument: 'text' })
     const request = create(SearchRequestSchema, { text, pageSize: PAGE_SIZE })
     const answer = await connection.call(SearchService.method.search, request)
     const { stdout, stderr } = terminal
     const { references, unavailable, nextPageToken } = answer
     if (flags.json) stdout.write(`[${references.map((one) => jsonOf(ReferenceSchema, one)).join(',\n')}]\n`)
     else if (flags.jsonl) for (const one of references) stdout.write(`${jsonOf(ReferenceSchema, one)}\n`)
-    else if (references.length === 0) stdout.write('nothing has this identifier\n')
-    else
+    else if (references.length > 0)
       printTable(stdout, ReferenceSchema, references, ['kind', 'id', 'title', 'merchant_id', 'time'], {
         is_minor: false,
       })
     for (const role of unavailable) stderr.write(`${role} could not be asked: what it knows is missing\n`)
+    if (references.length === 0) throw await nothingFound(connection, text)
     if (nextPageToken !== '') stderr.write(`there are more than ${PAGE_SIZE}\n`)
   })
+}
+
+/** Says what was searched: without the right to it, no e-mail, phone or account number is found. */
+async function nothingFound(connection: Connection, text: string): Promise<CommandError> {
+  if (personSubjectsIn(text.trim()).length > 0) {
+    const request = create(WhoAmIRequestSchema)
+    const { principal } = await connection.call(PrincipalService.method.whoAmI, request)
+    if (principal !== undefined && !principal.rights.includes('reveal'))
+      return new CommandError(
+        1,
+        'no id is like this; e-mails, phones and account numbers were not searched, because that needs the right reveal',
+      )
+  }
+  return new CommandError(1, 'nothing has this identifier')
 }

@@ -14,6 +14,7 @@ import { toneOf } from '#lib/contract/tones.ts'
 import { openConnection } from '../call/connection.ts'
 import { byAnyId } from '../call/find-payment.ts'
 import { inTone, stateText } from '../output/colour.ts'
+import { codesIn, explainCodes } from '../output/explain-codes.ts'
 import { columnsOf, wrap } from '../output/timeline-columns.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
@@ -49,8 +50,21 @@ export const declare: DeclareCommand = (command, terminal) => {
         alwaysEmitImplicit: true,
       })
       stdout.write(`${JSON.stringify(json, null, flags.json ? 2 : undefined)}\n`)
-    } else printTimeline(stdout, answer, flags.minor === true)
+    } else {
+      printTimeline(stdout, answer, flags.minor === true)
+      if (flags.explain) explainCodes(stdout, codesOf(answer))
+    }
   })
+}
+
+/** The codes of the error table in the rows: in their data they are text. */
+function codesOf({ payment, rows }: GetTimelineResponse): ReadonlySet<number> {
+  const in_rows = rows.flatMap(({ data }) =>
+    Object.entries(data ?? {}).flatMap(([name, text]) =>
+      /^(?:error|refused)_code$/.test(name) ? [Number(text)] : [],
+    ),
+  )
+  return new Set([...(payment === undefined ? [] : codesIn(PaymentSchema, payment)), ...in_rows])
 }
 
 /** A narrower terminal gets this much for the text of a row, and wraps it itself. */

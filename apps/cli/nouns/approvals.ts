@@ -17,6 +17,7 @@ export const noun: Noun = {
       about: 'approve a call as the second person: it is executed',
       rpc: 'approve',
       id: 'approval_id',
+      refused_by: 'error_code',
     },
     { name: 'reject', about: 'reject a call', rpc: 'reject', id: 'approval_id' },
     {

@@ -9,7 +9,15 @@ export const noun: Noun = {
       name: 'list',
       about: 'list the credentials of a merchant',
       rpc: 'listCredentials',
-      columns: ['application_id', 'environment', 'api_version', 'status', 'secret_create_time', 'scopes'],
+      columns: [
+        'application_id',
+        'merchant_id',
+        'environment',
+        'api_version',
+        'status',
+        'secret_create_time',
+        'scopes',
+      ],
     },
     {
       name: 'show',

@@ -11,7 +11,12 @@ export const noun: Noun = {
       columns: ['delivery_id', 'event', 'status', 'create_time', 'merchant_id', 'url'],
       next: 'deliveries show ID; deliveries replay ID sends a dead one again',
     },
-    { name: 'show', about: 'show a callback with its tries', rpc: 'getDelivery', id: 'delivery_id' },
+    {
+      name: 'show',
+      about: 'show a callback with its tries; --reveal adds what was sent and answered',
+      rpc: 'getDelivery',
+      id: 'delivery_id',
+    },
     {
       name: 'replay',
       about: 'send a dead callback again, or without an ID all that the filters select',

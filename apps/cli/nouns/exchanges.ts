@@ -19,7 +19,6 @@ export const noun: Noun = {
         'application_id',
         'request_id',
       ],
-      explains: 'code',
     },
   ],
 }

@@ -8,7 +8,16 @@ export const noun: Noun = {
       name: 'list',
       about: 'list payments, the newest first',
       rpc: 'listPayments',
-      columns: ['payment_id', 'amount', 'status', 'c_id', 'create_time', 'direction', 'merchant_id'],
+      columns: [
+        'payment_id',
+        'amount',
+        'status',
+        'error_code',
+        'c_id',
+        'create_time',
+        'direction',
+        'merchant_id',
+      ],
     },
     {
       name: 'show',
@@ -23,7 +32,6 @@ export const noun: Noun = {
       about: 'list withdrawals that the ledger refused',
       rpc: 'listWithdrawalRefusals',
       columns: ['payment_id', 'amount', 'error_code', 'c_id', 'refuse_time', 'merchant_id'],
-      explains: 'error_code',
     },
   ],
 }

@@ -30,7 +30,12 @@ export const noun: Noun = {
       id: 'refund_id',
       each: PENDING,
     },
-    { name: 'cancel', about: 'cancel an approved refund', rpc: 'cancelRefund', id: 'refund_id' },
+    {
+      name: 'cancel',
+      about: 'cancel a refund that waits for a decision; an approved one goes on',
+      rpc: 'cancelRefund',
+      id: 'refund_id',
+    },
     { name: 'answer', about: 'write a comment to the merchant', rpc: 'answerRefund', id: 'refund_id' },
     {
       name: 'comments',

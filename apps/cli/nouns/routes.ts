@@ -1,4 +1,20 @@
+import { create, type Message } from '@bufbuild/protobuf'
+import type { Connection } from '../call/connection.ts'
 import type { Noun } from './noun.ts'
+
+/** Names the provider accounts of a route that no process has in its settings: no payment can go there. */
+async function unknownAccounts(connection: Connection, route: Message): Promise<readonly string[]> {
+  const { ListProviderAccountsRequestSchema, ProviderAccountService } = await import(
+    '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+  )
+  const wanted: readonly string[] = Reflect.get(route, 'providerAccounts') ?? []
+  const request = create(ListProviderAccountsRequestSchema)
+  const { accounts } = await connection.call(ProviderAccountService.method.listProviderAccounts, request)
+  const configured = new Set(accounts.map(({ accountId }) => accountId))
+  return wanted
+    .filter((account) => !configured.has(account))
+    .map((account) => `the provider account ${account} is not configured: no payment goes there until it is`)
+}
 
 /** `multihub routes`. */
 export const noun: Noun = {
@@ -26,13 +42,14 @@ export const noun: Noun = {
       id: 'service_id',
       explained_by: 'explain',
     },
-    { name: 'create', about: 'create a route', rpc: 'createRoute' },
+    { name: 'create', about: 'create a route', rpc: 'createRoute', warn: unknownAccounts },
     {
       name: 'update',
       about: 'change, enable or disable a route',
       rpc: 'updateRoute',
       id: 'service_id',
       currency_from: 'getRoute',
+      warn: unknownAccounts,
     },
     {
       name: 'explain',

@@ -1,5 +1,7 @@
+import type { DescMessage, Message } from '@bufbuild/protobuf'
 import { ERROR_ADVICE } from '#lib/contract/errors/error-advice.ts'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
+import { fieldValue } from '#lib/contract/shown-values.ts'
 import type { Output } from '../terminal.ts'
 
 /** Prints what codes of the error table mean, and what a merchant does about them. */
@@ -12,4 +14,18 @@ export function explainCodes(output: Output, codes: Iterable<number>): void {
       )
     else output.write(`${code} is not in the error table of this release\n`)
   }
+}
+
+/** The codes of the error table in a message and its parts: the numbers whose names end in `code`, and lists of refusals. */
+export function codesIn(desc: DescMessage, message: Message): readonly number[] {
+  return desc.fields.flatMap((field) => {
+    const value = fieldValue(message, field)
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+    if (field.fieldKind !== 'map' && field.message !== undefined) {
+      const part = field.message
+      return values.flatMap((one) => (one === undefined ? [] : codesIn(part, one as Message)))
+    }
+    if (!/(?:^|_)code$|^refusals$/.test(field.name)) return []
+    return values.filter((one): one is number => typeof one === 'number' && one !== 0)
+  })
 }

@@ -28,12 +28,15 @@ export function addFieldFlags(command: Command, { input }: Pick<DescMethodUnary,
     if (HIDDEN.includes(field.name) || field.name === verb.id || field.localName in (verb.fixed ?? {}))
       continue
     if (command.options.some(({ long }) => long === `--${flagName(field.name)}`)) continue
-    const option = new Option(`--${flagName(field.name)} ${valueShown(field)}`)
+    const short = shortNameOf(input, field)
+    // A flag takes major units, whatever the field takes.
+    const is_minor = field.name.endsWith('_minor') && short !== undefined
+    const [shown, other] = is_minor ? [short, field.name] : [field.name, short]
+    const option = new Option(`--${flagName(shown)} ${valueShown(field)}`)
     option.description = flagAbout(field)
     command.addOption(option)
-    const short = shortNameOf(input, field)
-    if (short !== undefined)
-      command.addOption(new Option(`--${flagName(short)} ${valueShown(field)}`).hideHelp())
+    if (other !== undefined)
+      command.addOption(new Option(`--${flagName(other)} ${valueShown(field)}`).hideHelp())
   }
 }
 

@@ -70,7 +70,8 @@ async function checkReplay(deps: ReplayDeliveryDeps, found: Delivery, is_anyway:
     throw new PublicError(8801, {
       details: { description: 'delivery_id', reason: 'what it said was erased' },
     })
-  if (found.status === 'delivered') throw fieldError(9000, 'delivery_id', 'a delivery that was not delivered')
+  if (found.status === 'delivered')
+    throw fieldError(9000, 'delivery_id', 'this callback was delivered; only others can be sent again')
   if (found.status === 'dead' && !is_anyway) await refuseWhileOpen(deps, [found.destination_key])
 }
 
