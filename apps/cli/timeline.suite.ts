@@ -117,10 +117,10 @@ export function timelineSuite(cli: () => TestCli): void {
       })
     })
 
-    test('the entries of the ledger are CSV as the server makes it', async () => {
+    test('the entries of the ledger are CSV with amounts in major units', async () => {
       const list = ['balances', 'entries', '--merchant', cli().shop.merchant_id, '--environment', 'test']
       const { out } = await cli().run([...list, '--csv'])
-      expect(out).toMatch(/^create_time,entry_id,.*\r?\n.*,INR,clearing,available,12300,/)
+      expect(out).toMatch(/^create_time,entry_id,.*\r?\n.*,clearing,available,123.00,INR,/)
       expect(
         (await cli().run([...list, '--jsonl'])).out
           .trim()
