@@ -2,7 +2,6 @@ import { create } from '@bufbuild/protobuf'
 import { PrincipalService, WhoAmIRequestSchema } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { SearchRequestSchema, SearchService } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import { ReferenceSchema } from '#gen/multihub/common/v1/reference_pb.ts'
-import { personSubjectsIn } from '#lib/patterns/person-hashes.ts'
 import { type Connection, openConnection } from '../call/connection.ts'
 import { jsonOf, printTable } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
@@ -32,21 +31,17 @@ export const declare: DeclareCommand = (command, terminal) => {
         is_minor: false,
       })
     for (const role of unavailable) stderr.write(`${role} could not be asked: what it knows is missing\n`)
-    if (references.length === 0) throw await nothingFound(connection, text)
+    if (references.length === 0) throw await nothingFound(connection)
     if (nextPageToken !== '') stderr.write(`there are more than ${PAGE_SIZE}\n`)
   })
 }
 
-/** Says what was searched: without the right to it, no e-mail, phone or account number is found. */
-async function nothingFound(connection: Connection, text: string): Promise<CommandError> {
-  if (personSubjectsIn(text.trim()).length > 0) {
-    const request = create(WhoAmIRequestSchema)
-    const { principal } = await connection.call(PrincipalService.method.whoAmI, request)
-    if (principal !== undefined && !principal.rights.includes('reveal'))
-      return new CommandError(
-        1,
-        'no id is like this; e-mails, phones and account numbers were not searched, because that needs the right reveal',
-      )
-  }
-  return new CommandError(1, 'nothing has this identifier')
+/** Says what was not searched: without the right to it, no e-mail, phone or account number is found. */
+async function nothingFound(connection: Connection): Promise<CommandError> {
+  const request = create(WhoAmIRequestSchema)
+  const { principal } = await connection.call(PrincipalService.method.whoAmI, request)
+  const left_out = principal?.rights.includes('reveal')
+    ? ''
+    : '; e-mails, phones and account numbers were not searched, because that needs the right reveal'
+  return new CommandError(1, `nothing has this identifier${left_out}`)
 }

@@ -1,7 +1,7 @@
 import { fieldError } from '#lib/contract/errors/public-error.ts'
+import type { Page, PageRequest } from '#lib/patterns/paging/read-page.ts'
 import { nameOfRpc, OPERATOR_RPCS } from '../../domain/operator-rpcs.ts'
 import type { Principal } from '../../domain/principal.ts'
-import type { Principals } from '../../store/principals.ts'
 import { SIGN_IN } from '../domain/audit-record.ts'
 
 const NAMES: readonly string[] = [...OPERATOR_RPCS.map(({ method }) => nameOfRpc(method)), SIGN_IN]
@@ -13,7 +13,7 @@ const PAGE_SIZE = 1_000
 /** What finds principals. */
 export interface PrincipalSource {
   readonly getPrincipal: (id: string) => Promise<Principal | undefined>
-  readonly principals: Pick<Principals, 'list'>
+  readonly principals: { readonly list: (request: PageRequest) => Promise<Page<Principal>> }
 }
 
 /**
