@@ -69,6 +69,8 @@ export interface ActSpec<T, I extends DescMessage, O extends DescMessage> {
   readonly confirm?: (item: T) => string
   /** What the answer to a dry run says. An RPC with the field `dry_run` is always tried so first. */
   readonly preview?: (answer: MessageShape<O>, running: Running<T, I>) => Promise<Preview>
+  /** The button of the dry run, by default `Count them`. */
+  readonly preview_name?: string
   /** What to show of the answer. */
   readonly outcome?: (answer: MessageShape<O>, item: T) => Outcome
   /** Does it, where one call is not all. */

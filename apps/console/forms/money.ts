@@ -64,6 +64,7 @@ export const account_acts: readonly Act<Account>[] = [
       'No money moves in the ledger. A period that has ended stays ended.',
     ],
     request: ({ merchantId, environment, currency }) => ({ merchantId, environment, currency }),
+    preview_name: 'Show what it would end',
     preview: async (answer) => ({ sentences: settlementSentences(answer) }),
     outcome: ({ entry }) => ({ sentences: [`Settlement period ${entry?.settlementPeriod} has begun.`] }),
   }),

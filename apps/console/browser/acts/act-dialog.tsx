@@ -207,7 +207,13 @@ function ActForm<T>({
           className="main"
           disabled={is_sending || is_idle || (confirm !== undefined && written.trim() !== confirm)}
         >
-          {is_sending ? state.sentence : counts_first ? 'Count them' : act.edits ? 'Save' : act.name}
+          {is_sending
+            ? state.sentence
+            : counts_first
+              ? (act.preview_name ?? 'Count them')
+              : act.edits
+                ? 'Save'
+                : act.name}
         </button>
         <button type="button" disabled={is_sending} onClick={onClose}>
           {answer ? 'Close' : 'Cancel'}
