@@ -17,6 +17,9 @@ import { makeSecretManifests } from './secrets.fixture.ts'
 
 const SERVERS = { MONGODB_URI: 'mongodb://db.example/', NATS_URL: 'nats://bus.example:4222' }
 
+/** For tests of all else: the certificates take most of the time of the script. */
+const UNCERTIFIED = { ...SERVERS, CERTIFICATES: 'none' }
+
 const READER = 'mongodb://reader@db.example/'
 
 let folder: string
@@ -26,15 +29,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 test('the manifests are in a folder that git ignores, for this user only', () => {
-  run(SERVERS)
+  run(UNCERTIFIED)
   expect(statSync(join(folder, '.local/secrets.yaml')).mode & 0o777).toBe(0o600)
   expect(readFileSync('.gitignore', 'utf8').split('\n')).toContain('.local/')
 })
 
 test('a second run keeps the keys of the first one', () => {
-  run(SERVERS)
+  run(UNCERTIFIED)
   const first = readFileSync(join(folder, '.local/secrets.yaml'), 'utf8')
-  expect(() => run(SERVERS)).toThrow(/is there already/)
+  expect(() => run(UNCERTIFIED)).toThrow(/is there already/)
   expect(readFileSync(join(folder, '.local/secrets.yaml'), 'utf8')).toBe(first)
 })
 
@@ -46,7 +49,7 @@ test.each([
   ['NATS_URL', { NATS_URL: '' }],
   ['NATS_URL', { NATS_URL: 'http://bus.example' }],
 ])('refuses %s in %j, and makes nothing', (name, variables) => {
-  expect(() => run({ ...SERVERS, ...variables })).toThrow(
+  expect(() => run({ ...UNCERTIFIED, ...variables })).toThrow(
     new RegExp(`^${name} is missing or is not a URL`, 'm'),
   )
   expect(() => statSync(join(folder, '.local'))).toThrow('ENOENT')
@@ -56,7 +59,7 @@ test('an address is the value of its secret, whatever its characters mean in YAM
   const uri = `mongodb+srv://me:it's"a\\$#{}@db.example/?a=b`
   const made = makeSecretManifests({
     ...process.env,
-    ...SERVERS,
+    ...UNCERTIFIED,
     MONGODB_URI_PAYMENTS: uri,
     MONGODB_URI_BACKUP: READER,
   })
@@ -113,12 +116,12 @@ test('the keys of roles and commands are derived from the master keys, as proces
 })
 
 test('each role, migrate and backup have their own users of MongoDB, and a script creates them', () => {
-  const made = makeSecretManifests({ ...process.env, ...SERVERS }) as readonly {
+  const made = makeSecretManifests({ ...process.env, ...UNCERTIFIED }) as readonly {
     readonly metadata: { readonly name: string }
     readonly stringData: Readonly<Record<string, string>>
   }[]
   const uris = made.find(({ metadata }) => metadata.name === 'multihub-mongodb')?.stringData ?? {}
-  run(SERVERS)
+  run(UNCERTIFIED)
   const script = readFileSync(join(folder, '.local/database-users.js'), 'utf8')
   expect(statSync(join(folder, '.local/database-users.js')).mode & 0o777).toBe(0o600)
   const users: { user: string; roles: { role: string; db: string }[] }[] = []
@@ -250,7 +253,7 @@ function certificatesOf(manifests: readonly unknown[]) {
 }
 
 test('a user in MONGODB_URI is used as it is', () => {
-  run({ ...SERVERS, MONGODB_URI: READER })
+  run({ ...UNCERTIFIED, MONGODB_URI: READER })
   expect(readFileSync(join(folder, '.local/secrets.yaml'), 'utf8')).toContain(`payments: '${READER}'`)
   expect(() => statSync(join(folder, '.local/database-users.js'))).toThrow('ENOENT')
 })

@@ -15,6 +15,8 @@ import { HTTP_LIMITS } from './http-limits.ts'
 import { BALANCE, PING, portOf, requestText, sendBytes } from './socket.fixture.ts'
 
 const MIB = 1024 * 1024
+/** A body but for its last byte. */
+const UNFINISHED = Buffer.alloc(MIB - 1, 32)
 const LONG_PING = PING.padEnd(256 * 1024)
 const LONG_BALANCE = BALANCE.padEnd(MIB)
 const sockets: Socket[] = []
@@ -32,7 +34,7 @@ async function sendUnfinishedBody(localAddress = '127.0.0.1'): Promise<Socket> {
   socket.on('error', () => socket.destroy())
   const head = requestText(PING, { header_lines: [`content-length: ${MIB}`], body_on_wire: '' })
   socket.write(head)
-  if (!socket.write(Buffer.alloc(MIB - 1, 32))) await once(socket, 'drain')
+  if (!socket.write(UNFINISHED)) await once(socket, 'drain')
   return socket
 }
 
