@@ -92,7 +92,7 @@ function textOfFields(fields: object): string {
   for (const [name, value] of Object.entries(fields)) {
     if (name === 'error') text += textOfError(value)
     else if (name === 'reason' && typeof value === 'string') text += ` ${lastingText(value)}`
-    else if (CAUSE_FIELDS.test(name)) text += ` ${String(value)}`
+    else if (CAUSE_FIELDS.test(name)) text += ` ${wordOf(value)}`
   }
   return text
 }
@@ -102,11 +102,16 @@ function textOfError(thrown: unknown): string {
   let text = ''
   let error = thrown
   for (let depth = 0; depth < ERRORS_MAX && isError(error); depth += 1) {
-    text += ` ${error.name} ${'code' in error ? String(error.code) : ''}`
-    if (!isError(error.cause)) return `${text} ${lastingText(error.message)}`
+    text += ` ${wordOf(error.name)} ${'code' in error ? wordOf(error.code) : ''}`
+    if (!isError(error.cause)) return `${text} ${lastingText(wordOf(error.message))}`
     error = error.cause
   }
   return text
+}
+
+/** A value as text. What was thrown may hold anything, also objects that cannot be made into text. */
+function wordOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? `${value}` : typeof value
 }
 
 function lastingText(text: string): string {

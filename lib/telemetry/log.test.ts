@@ -156,8 +156,10 @@ describe('log', () => {
       for (const thrown of ['text', null, Object.create(null), Symbol('s'), 7n, { password: 'hush' }]) {
         log.error({ error: thrown }, 'thrown')
       }
+      log.child('other').warn(smuggled({ kind: Object.create(null), reason: 'strange' }), 'strange field')
+      log.warn({ error: Object.assign(new Error('x'), { code: Object.create(null) }) }, 'strange code')
     })
-    expect(lines).toHaveLength(7)
+    expect(lines).toHaveLength(9)
     expect(JSON.stringify(lines)).not.toMatch(/hush/)
   })
 
