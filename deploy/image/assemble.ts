@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   chownSync,
   cpSync,
   lstatSync,
+  lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -10,17 +12,19 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-
 import { extname, join, resolve } from 'node:path'
 import { NODE_OPTIONS } from '../../scripts/node-options.mjs'
 
 /**
  * `node deploy/image/assemble.ts ROOT` writes what the image contains below ROOT: the product in `ROOT/app`, the pinned
- * Node.js in `ROOT/nodejs/bin/node`. The Dockerfile runs it with the root `/`; without a container engine the same folder
- * can be started where it is. The folder cannot be moved afterwards: the compile cache knows its files by their paths.
+ * Node.js in `ROOT/nodejs/bin/node`, and the compiled code in `ROOT/cache`. Two assemblies of one commit differ in the cache only, which
+ * therefore is a layer of its own; `provenance.ts` names the files. The Dockerfile runs it with the root `/`; without a container engine the
+ * same folder can be started where it is. It cannot be moved afterwards: the cache knows its files by their paths.
  */
 interface BillOfMaterials {
   readonly components: readonly object[]
+  readonly serialNumber?: string
+  readonly metadata?: { readonly timestamp?: string }
 }
 
 const PROJECT = resolve(import.meta.dirname, '../..')
@@ -39,6 +43,8 @@ const FOLDERS = [
 const TEST_FILE = /\.(test|suite|fixture|child)\.ts$/
 /** The unprivileged user of the final image, who owns nothing in it. */
 const NONROOT = 65_532
+/** The time of all files, which says nothing about them. */
+const FILE_TIME = new Date('2026-01-01T00:00:00Z')
 /** Loads the code of every role and of the command line, and ends. */
 const LOAD_ROLES =
   'const { loadRoles } = await import("./app/roles.ts"); const { ROLES } = await import("./lib/role/role.ts"); await loadRoles(ROLES); await import("./apps/cli/run-verb.ts"); (await import("node:module")).flushCompileCache()'
@@ -76,6 +82,9 @@ step('install the dependencies', () => npm(app, ['ci', '--omit=dev', '--ignore-s
 step('install Node.js', installNode)
 step('list the components', writeComponents)
 step('remove what never runs', () => prune(join(app, 'node_modules')))
+step('make every assembly equal', () => {
+  for (const name of ['app', 'nodejs']) makeEqual(join(root, name))
+})
 step('compile', warmCompileCache)
 
 function step(name: string, work: () => void): void {
@@ -128,7 +137,11 @@ function writeComponents(): void {
     if (status !== 0) fail(`npm ${words.join(' ')} failed in ${path}`)
     return JSON.parse(stdout.toString())
   })
-  const bill = { ...product, components: [...(product?.components ?? []), ...(runtime?.components ?? [])] }
+  // The number and the time of npm would differ in each assembly.
+  const { serialNumber, metadata, ...lasting } = product ?? { components: [] }
+  const { timestamp, ...described } = metadata ?? {}
+  const components = [...lasting.components, ...(runtime?.components ?? [])]
+  const bill = { ...lasting, metadata: described, components }
   writeFileSync(join(app, 'sbom.cdx.json'), JSON.stringify(bill))
   rmSync(folder, { recursive: true })
 }
@@ -144,9 +157,18 @@ function prune(folder: string): void {
   if (readdirSync(folder).length === 0) rmdirSync(folder)
 }
 
+/** Gives a folder and its files modes and times that follow neither from the builder's umask nor from the moment. */
+function makeEqual(path: string): void {
+  const stat = lstatSync(path)
+  if (stat.isDirectory()) for (const name of readdirSync(path)) makeEqual(join(path, name))
+  const runs = stat.isDirectory() || (stat.mode & 0o100) !== 0
+  if (!stat.isSymbolicLink()) chmodSync(path, runs ? 0o755 : 0o644)
+  lutimesSync(path, FILE_TIME, FILE_TIME)
+}
+
 /** As the final user, because the cache is kept by user. A builder without that right makes it for itself. */
 function warmCompileCache(): void {
-  const cache = join(app, '.cache')
+  const cache = join(root, 'cache')
   const { status } = spawnSync(
     join(root, 'nodejs/bin/node'),
     [...NODE_OPTIONS, '--input-type=module', '--eval', LOAD_ROLES],

@@ -5,6 +5,7 @@ import {
   chownSync,
   copyFileSync,
   cpSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -23,6 +24,7 @@ import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
 import { testWith } from '../../test/support/needs.ts'
 import { IS_WHOLE } from '../../test/support/property-runs.ts'
 import { skipWithout } from '../../test/support/skip.ts'
+import { listFiles } from './provenance.ts'
 
 /** What the base image adds: the C and C++ libraries and the certificates. */
 const BASE = { bytes: 25e6, packed_bytes: 11e6 }
@@ -92,7 +94,7 @@ testOfImage('the image has the code of all roles compiled, and nothing of tests 
   expect(unused.length).toBeGreaterThan(100)
   expect(unused.filter((path) => files.includes(`app/${path}/package.json`))).toEqual([])
   expect(files.filter((file) => /\.(test|suite|fixture|child)\.ts$|\.d\.ts$|\.map$/.test(file))).toEqual([])
-  const compiled = files.filter((file) => file.startsWith('app/.cache/v24'))
+  const compiled = files.filter((file) => file.startsWith('cache/v24'))
   expect(compiled.length).toBeGreaterThan(500)
 })
 
@@ -136,19 +138,51 @@ testOfImage('the image has all that was assembled, where its settings and its co
     'ARG COMMIT=',
     'RUN COMMIT=$COMMIT node deploy/image/assemble.ts /',
   ])
-  expect(assembled).toEqual(['app', 'nodejs'])
+  expect(assembled).toEqual(['app', 'cache', 'nodejs'])
   expect(instructions(final, 'COPY', 'WORKDIR', 'USER')).toEqual([
     'COPY --from=build /nodejs /nodejs',
     'COPY --from=build /app /app',
+    'COPY --from=build /cache /cache',
     'WORKDIR /app',
     `USER ${NONROOT}:${NONROOT}`,
   ])
   expect(environment()).toEqual({
-    NODE_COMPILE_CACHE: '/app/.cache',
+    NODE_COMPILE_CACHE: '/cache',
     MULTIHUB_HOST: '0.0.0.0',
     MULTIHUB_HOME: '/data',
   })
 })
+
+testOfImage(
+  'a second assembly has the same files, whatever the umask is, and only its compile cache may differ',
+  async () => {
+    const again = await mkdtemp(join(tmpdir(), 'multihub-image-again-'))
+    try {
+      const words = [
+        '-c',
+        'umask 077; exec "$0" "$@"',
+        process.execPath,
+        join(source, 'deploy/image/assemble.ts'),
+        again,
+      ]
+      await promisify(execFile)('sh', words, { timeout: HANG_LIMIT_MS })
+      const [first, second] = [listFiles(root), listFiles(again)]
+      expect(first.length).toBeGreaterThan(1_000)
+      expect(second).toEqual(first)
+      const timesOf = (folder: string) =>
+        new Set(
+          files
+            .filter((file) => /^(app|nodejs)/.test(file))
+            .map((file) => lstatSync(join(folder, file)).mtimeMs),
+        )
+      expect(timesOf(again)).toEqual(timesOf(root))
+      expect(timesOf(root).size).toBe(1)
+    } finally {
+      await rm(again, { recursive: true, force: true })
+    }
+  },
+  HANG_LIMIT_MS,
+)
 
 const is_root = process.getuid?.() === 0
 if (!is_root) skipWithout('the image in a root directory of its own needs root')
