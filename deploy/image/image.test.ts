@@ -157,6 +157,8 @@ testOfImage(
   'a second assembly has the same files, whatever the umask is, and only its compile cache may differ',
   async () => {
     const again = await mkdtemp(join(tmpdir(), 'multihub-image-again-'))
+    // The final user reads it.
+    chmodSync(again, 0o755)
     try {
       const words = [
         '-c',
