@@ -270,7 +270,10 @@ test('a settlement says what it would end before it is done', async () => {
     const call = async () => create(SettleResponseSchema, answer)
     const machine = { call, upload: async () => {}, progress: () => {}, pause: async () => {} }
     const decision = { values: {}, reason: 'because', operation_id: 'one' }
-    return (await previewAct(settle, account, decision, machine as unknown as Machine)).sentences
+    const { sentences, confirm } = await previewAct(settle, account, decision, machine as unknown as Machine)
+    // Without a word to write the act could not be sent.
+    expect(confirm).toBe('INR')
+    return sentences
   }
   const balance = { currency: 'INR', available: 12_300n, held: 50n }
   const routes = [{ serviceId: '30001', total: { minor: 7_005n, currency: 'INR' } }]

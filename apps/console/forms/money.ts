@@ -65,7 +65,10 @@ export const account_acts: readonly Act<Account>[] = [
     ],
     request: ({ merchantId, environment, currency }) => ({ merchantId, environment, currency }),
     preview_name: 'Show what it would end',
-    preview: async (answer) => ({ sentences: settlementSentences(answer) }),
+    preview: async (answer, { item }) => ({
+      sentences: settlementSentences(answer),
+      confirm: item.currency,
+    }),
     outcome: ({ entry }) => ({ sentences: [`Settlement period ${entry?.settlementPeriod} has begun.`] }),
   }),
 ]

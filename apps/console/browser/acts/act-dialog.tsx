@@ -61,7 +61,8 @@ export function ActDialog<T>({
         setState({ step: 'sending', sentence, preview }),
       )
       setState(is_known ? withRepetition(next) : next)
-      operation_ids.noteDone()
+      // A dry run has done nothing: what was lost before is still unclear.
+      if (next.step !== 'counted') operation_ids.noteDone()
     } catch (error) {
       operation_ids.noteFailure(error)
       const named = fieldNamed(problemOf(error), fields)
