@@ -37,6 +37,7 @@ const GAUGES: readonly (readonly [
   ['MultihubBusAcceptsUnsigned', 'multihub_bus_accepts_unsigned', 3600, [0, 1], [0], {}],
   ['MultihubRegistryOld', 'multihub_registry_cache_age_seconds', 0, [11, 1], [10], { instance: 'a' }],
   ['MultihubLedgerCorrupt', 'multihub_ledger_corrupt_shards', 0, [1, 0], [0], { instance: 'a' }],
+  ['MultihubLedgerStopped', 'multihub_ledger_stopped_shards', 0, [1, 1, 0], [0], {}],
   ['MultihubLedgerProblems', 'multihub_ledger_problems', 0, [1, 1, 0], [0], {}],
   ['MultihubAuditOverdue', 'multihub_audit_overdue_acts', 300, [1, 0], [0], { instance: 'a' }],
   ['MultihubLedgerNewerFormat', 'multihub_ledger_newer_format_shards', 1800, [1, 0], [0], { instance: 'a' }],

@@ -37,6 +37,8 @@ const STORED = [
   'multihub_waiting_deliveries',
   'multihub_ledger_problems',
   'multihub_operation_success_age_seconds',
+  'multihub_ledger_stopped_shards',
+  'multihub_ledger_full_verification_age_seconds',
   'multihub_provider_circuit_open{',
 ]
 

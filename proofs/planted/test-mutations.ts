@@ -20,6 +20,27 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
     tests: ['services/balances/ledger.forged.test.ts'],
   },
   {
+    name: 'a process that starts decides for a shard that was stopped',
+    file: 'services/balances/shards/loaded-shards.ts',
+    search: 'if (stop?.stopped_since !== undefined) throw new ShardStopped(stop)',
+    replace: 'if (stop?.stopped_since !== undefined && stop.seq === 0n) throw new ShardStopped(stop)',
+    tests: ['services/balances/ledger.stopped.test.ts'],
+  },
+  {
+    name: 'an altered batch behind a checkpoint stops nothing',
+    file: 'services/balances/verification/verify-shard.ts',
+    search: 'await stopShard(deps, verification, { shard, seq, description: error.message })',
+    replace: "report('journal')(seq, error.message)",
+    tests: ['services/balances/ledger.stopped.test.ts'],
+  },
+  {
+    name: 'a single bad reading stops a shard',
+    file: 'services/balances/verification/verify-shard.ts',
+    search: 'if (doubted_seq !== seq) {',
+    replace: 'if (doubted_seq !== seq && seq < 0n) {',
+    tests: ['services/balances/ledger.stopped.test.ts'],
+  },
+  {
     name: 'a head in the log that nobody signed counts',
     file: 'lib/patterns/journal/exported-heads.ts',
     search: 'if (!signer.verify(signedText(head), fields.signature)) {',

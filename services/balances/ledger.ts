@@ -6,6 +6,7 @@ import { createCommandForwarder, type ForwardCommands } from './forwarding/comma
 import { createLedgerMembership, createShardPlacement } from './forwarding/shard-placement.ts'
 import { SHARD_MEMORY_DEFAULT_BYTES } from './limits.ts'
 import { createLoadedShards, watchRepairs } from './shards/loaded-shards.ts'
+import { watchStops } from './shards/stopped-shards.ts'
 import { createUnusableShards, type UnusableShards } from './shards/unusable-shards.ts'
 import type { LedgerMembers, LedgerStore } from './store/ledger-store.ts'
 import { checkHold } from './use-cases/check-hold.ts'
@@ -27,7 +28,7 @@ export interface ForwardingDeps {
 /**
  * Creates the ledger of one process. Without `forwarding` it decides every command itself. While the clock of the process
  * is wrong, it decides nothing and forwards nothing: every command throws `Unavailable`. Reads go on. A shard that is
- * corrupt, or has a batch of a newer format, is left alone; all other shards go on. `memory_max_bytes` bounds the
+ * corrupt or stopped, or has a batch of a newer format, is left alone; all other shards go on. `memory_max_bytes` bounds the
  * approximate memory of the loaded shards.
  */
 export function createLedger(
@@ -37,7 +38,9 @@ export function createLedger(
   memory_max_bytes = SHARD_MEMORY_DEFAULT_BYTES,
 ) {
   const unusable = createUnusableShards()
-  const shards = unusable.guard(createLoadedShards(store, clock_guard, memory_max_bytes))
+  const loaded = createLoadedShards(store, clock_guard, memory_max_bytes)
+  const shards = unusable.guard(loaded)
+  const stops = watchStops(store.stops, loaded, unusable)
   const repairs = watchRepairs(store.checkpoints, shards)
   const sharing = forwarding && shareShards(store.members, clock_guard, forwarding, unusable)
   return {
@@ -63,6 +66,8 @@ export function createLedger(
       getEntry(store.journal, environment, merchant_id, entry_id),
     /** The shards that this process cannot use although it works, such as `shard 7: newer format`. */
     limitations: (): readonly string[] => unusable.describe(),
+    /** Reads now which shards a verification has stopped, which this process also does every 5 s. */
+    refreshStops: stops.refresh,
     /** Takes its share of the shards from now on: other processes forward their commands to this one. */
     async join(): Promise<void> {
       await sharing?.membership.join()
@@ -74,6 +79,7 @@ export function createLedger(
     /** Leaves and unloads the shards. */
     async stop(): Promise<void> {
       repairs.cancel()
+      stops.cancel()
       await sharing?.membership.stop()
       await shards.stop()
     },

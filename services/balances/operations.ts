@@ -27,7 +27,7 @@ export const operations: RoleOperations = {
     createDataCheck(await openLedgerStore(store, keys.journal), readDocuments, keys.journal),
 }
 
-const UNPACED: Pace = { run: (slice) => slice() }
+const UNPACED: Pick<Pace, 'run'> = { run: (slice) => slice() }
 
 /** Checks every shard from its first batch, without a pause and without a write, and that its payments exist. */
 export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments, signer: Signer): DataCheck {

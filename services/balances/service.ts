@@ -1,6 +1,6 @@
 import { LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
-import { sizeSetting, textSetting } from '#lib/base/config/settings.ts'
+import { durationSetting, sizeSetting, textSetting } from '#lib/base/config/settings.ts'
 import type { Role } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
 import { createLedger } from './ledger.ts'
@@ -31,6 +31,10 @@ export const BALANCES_CONFIG = {
       fallback: SHARD_MEMORY_DEFAULT_BYTES,
     }),
   ),
+  verify_interval_ms: describedSetting(
+    'The time within which each batch of the ledger is verified again. Two full verifications begin in it, each paced to end in half of it.',
+    durationSetting('MULTIHUB_VERIFY_INTERVAL', { min: 60_000, max: 2_592_000_000, fallback: 86_400_000 }),
+  ),
 } as const
 
 /** The balances role: the ledger. */
@@ -38,7 +42,10 @@ export const role: Role<'balances'> = {
   name: 'balances',
   settings: BALANCES_CONFIG,
   async start(context) {
-    const { self_address, memory_max_bytes } = readConfig(BALANCES_CONFIG, context.variables)
+    const { self_address, memory_max_bytes, verify_interval_ms } = readConfig(
+      BALANCES_CONFIG,
+      context.variables,
+    )
     const acts = keepActs(await context.openStore())
     const opened = await openLedgerStore(acts.store, context.keys.journal)
     const heads = withExportedHeads(withJournalMetrics(opened.journal), context.keys.journal)
@@ -49,13 +56,16 @@ export const role: Role<'balances'> = {
         ? { self_address, forward: createForwardClient((address) => clientAt(address, LedgerService)) }
         : undefined
     const ledger = createLedger(store, context.clock_guard, forwarding, memory_max_bytes)
-    const verifier = createVerifier(store, context.clock_guard, self_address ?? 'local')
+    const verifier = createVerifier(store, context.clock_guard, self_address ?? 'local', undefined, {
+      interval_ms: verify_interval_ms,
+      onStopChanged: ledger.refreshStops,
+    })
     return {
       services: [
         createBalanceRpc(ledger, store.verifications),
         createLedgerRpc(ledger),
         createLedgerReferenceRpc(store.journal),
-        createVerificationRpc(store.verifications, verifier),
+        createVerificationRpc(store, verifier, ledger.refreshStops),
         createActRpc(createFindEntryOfAct(store.journal), acts.findAct),
       ],
       async onServing() {

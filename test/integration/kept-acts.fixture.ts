@@ -14,6 +14,8 @@ import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import type { Effect, EffectDocument } from '#lib/patterns/effects/effect.ts'
 import type { CollectionSpec } from '#lib/store/store.ts'
 import { role as backoffice } from '../../services/backoffice/service.ts'
+import type { ShardStop } from '../../services/balances/domain/shard-stop.ts'
+import { SHARD_STOPS } from '../../services/balances/store/shard-stops.ts'
 import type { Anomaly } from '../../services/payments/domain/anomaly.ts'
 import { ANOMALIES } from '../../services/payments/store/anomalies.ts'
 import { PAYMENTS } from '../../services/payments/store/payments.ts'
@@ -128,6 +130,21 @@ function defects(system: SupportSystem, shop: SupportClient) {
       const { payment_id } = await paidDeposit(system, shop)
       await addStuckEffect(system, 'payments', PAYMENTS, payment_id)
       return payment_id
+    },
+    /** A shard that no merchant of the test has. */
+    async stoppedShard() {
+      const stops = await system.roles.storeOf('balances').collection<ShardStop>(SHARD_STOPS)
+      const found_at = new Date()
+      await stops.insert({
+        shard: 255,
+        seq: 2n,
+        description: PLANTED,
+        verification_id: 'v',
+        found_at,
+        stopped_since: found_at,
+        operation_ids: [],
+      })
+      return 255
     },
     async stuckTicket() {
       const ticket_id = await newTicket(shop)

@@ -85,6 +85,11 @@ const ACTS: Readonly<Record<string, Make>> = {
   'balances.v1.BalanceService/Adjust': ({ scope }) => ({ ...scope, amount: inr, reason: PLANTED, ...op() }),
   'balances.v1.BalanceService/Settle': ({ scope }) => ({ ...scope, currency: 'INR', ...op() }),
   'balances.v1.VerificationService/StartVerification': () => ({}),
+  'balances.v1.VerificationService/ResumeShard': async (world) => ({
+    shard: await world.stoppedShard(),
+    reason: PLANTED,
+    ...op(),
+  }),
   'backoffice.v1.CallbackService/TriggerEvent': async (world) => ({
     merchantId: world.merchant_id,
     applicationId: (await world.credential()).application_id,

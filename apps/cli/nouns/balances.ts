@@ -46,5 +46,13 @@ export const noun: Noun = {
       service: async () =>
         (await import('#gen/multihub/balances/v1/verification_service_pb.ts')).VerificationService,
     },
+    {
+      name: 'resume',
+      about: 'let a shard decide again that a verification has stopped',
+      rpc: 'resumeShard',
+      id: 'shard',
+      service: async () =>
+        (await import('#gen/multihub/balances/v1/verification_service_pb.ts')).VerificationService,
+    },
   ],
 }

@@ -46,6 +46,7 @@ export const OPERATOR_RIGHTS: Readonly<Record<string, string>> = {
   'balances.v1.BalanceService/SummarizeLedger': 'read',
   'balances.v1.VerificationService/StartVerification': 'money changes',
   'balances.v1.VerificationService/GetVerification': 'read',
+  'balances.v1.VerificationService/ResumeShard': 'money changes',
   'support.v1.TicketService/MoveTicket': 'support changes',
   'support.v1.TicketService/AnswerTicket': 'support changes',
   'support.v1.TicketService/SetTicketPriority': 'support changes',

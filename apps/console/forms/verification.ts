@@ -1,4 +1,5 @@
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
+import type { ShardStop } from '#gen/multihub/balances/v1/verification_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { act } from './act.ts'
 
@@ -21,6 +22,18 @@ export const verifyLedger = act({
       help: 'no: from where the last one ended. yes: everything, and wrong checkpoints are replaced.',
     },
   ],
+})
+
+/** Lets a shard decide again that a verification has stopped. */
+export const resumeShard = act({
+  name: 'Resume',
+  method: VerificationService.method.resumeShard,
+  effects: ({ shard, sequence, description }: ShardStop) => [
+    `Shard ${shard} decides again, although its batch ${sequence} is not as the ledger wrote it: ${description}.`,
+    'A verification that finds the same again does not stop it; it cannot look at later batches of this shard either.',
+    'Without this, a verification from the first batch ends the stop as soon as it finds nothing.',
+  ],
+  request: ({ shard }) => ({ shard }),
 })
 
 /** Checks the whole audit trail. */

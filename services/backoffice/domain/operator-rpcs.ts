@@ -202,6 +202,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   ...rowsOf(VerificationService, {
     startVerification: change('money'),
     getVerification: read(),
+    resumeShard: change('money'),
   }),
   ...rowsOf(TicketService, {
     moveTicket: change('support'),

@@ -44,13 +44,35 @@ export interface ShardVerification {
   readonly updated_at: Date
 }
 
-/** A verification of the whole ledger, as the operator started it. */
+/** A verification of the whole ledger, as the operator or the schedule started it. */
 export interface LedgerVerification {
   readonly verification_id: string
   /** Whether it begins at the first batch of each journal. Otherwise it continues where earlier ones ended. */
   readonly from_first_batch: boolean
   readonly started_at: Date
+  /** When a scheduled verification should have ended, which sets its pace. Absent for one that the operator started. */
+  readonly due_at?: Date | undefined
+  /** When the newest verification from the first batch began. */
+  readonly full_began_at?: Date | undefined
+  /** When the newest verification from the first batch that has ended began: all batches before were verified by it. */
+  readonly full_verified_until?: Date | undefined
 }
+
+/**
+ * When the next scheduled verification from the first batch begins. Two of them begin per interval, and each is paced to end before
+ * the next: a batch that was altered right after one has read it is read again within the interval.
+ */
+export function nextScheduledStart(
+  current: LedgerVerification | undefined,
+  { interval_ms, process_started_at }: { interval_ms: number; process_started_at: Date },
+): Date {
+  if (current?.full_began_at === undefined)
+    return new Date(process_started_at.getTime() + Math.min(interval_ms / 2, FIRST_START_MS))
+  return new Date(current.full_began_at.getTime() + interval_ms / 2)
+}
+
+/** A ledger that was never verified is new, mostly. Its start has more urgent work. */
+const FIRST_START_MS = 600_000
 
 /** The verified part of a journal of which nothing is verified. */
 export const NOTHING_VERIFIED: VerifiedPart = { seq: 0n, hash: '', entries: 0n }

@@ -10,6 +10,7 @@ import type { CallerName } from '#lib/rpc/service.ts'
 import { RPC_SETTINGS } from '#lib/rpc/settings.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { openFixture } from '../ledger.fixture.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
 import { createVerifier } from '../verification/verifier.ts'
 import { createBalanceRpc } from './balance-service.ts'
 import { createLedgerRpc } from './ledger-service.ts'
@@ -17,6 +18,7 @@ import { createVerificationRpc } from './verification-service.ts'
 
 /** Clients of the RPC services of a ledger on an embedded store. `caller` is the caller that they act as. */
 export interface BalancesRpcs extends AsyncDisposable {
+  readonly store: LedgerStore
   balances(caller?: CallerName): Client<typeof BalanceService>
   ledger(caller?: CallerName): Client<typeof LedgerService>
   verification(caller?: CallerName): Client<typeof VerificationService>
@@ -31,9 +33,10 @@ export async function openRpcs(): Promise<BalancesRpcs> {
   rpc.add([
     createBalanceRpc(ledger, store.verifications),
     createLedgerRpc(ledger),
-    createVerificationRpc(store.verifications, verifier),
+    createVerificationRpc(store, verifier, ledger.refreshStops),
   ])
   return {
+    store,
     balances: (caller = 'backoffice') => rpc.clientsOf(caller)(BalanceService),
     ledger: (caller = 'payments') => rpc.clientsOf(caller)(LedgerService),
     verification: (caller = 'backoffice') => rpc.clientsOf(caller)(VerificationService),

@@ -48,3 +48,37 @@ test('is open to the operator only', async () => {
   await expect(rpcs.verification('internal').startVerification({})).rejects.toThrow()
   await expect(rpcs.verification('internal').getVerification({})).rejects.toThrow()
 })
+
+// B4
+test('the operator sees the stopped shards and resumes one, with a reason and once per operation', async () => {
+  await using rpcs = await openRpcs()
+  const service = rpcs.verification()
+  const shard = shardOf('1000', 'test')
+  const request = { shard, reason: 'compared with the providers', operationId: 'op' }
+  await expect(service.resumeShard(request)).rejects.toMatchObject({ code: 8801 })
+  const found_at = now()
+  await rpcs.store.stops.update(shard, () => ({
+    shard,
+    seq: 3n,
+    description: 'altered',
+    verification_id: 'v',
+    found_at,
+    stopped_since: found_at,
+    operation_ids: [],
+  }))
+  expect((await service.getVerification({})).stops).toMatchObject([
+    { shard, sequence: 3n, description: 'altered' },
+  ])
+  const wrong = [
+    [{ shard: SHARDS }, 9000],
+    [{ reason: '' }, 1005],
+    [{ operationId: '' }, 1005],
+  ] as const
+  for (const [field, code] of wrong)
+    await expect(service.resumeShard({ ...request, ...field })).rejects.toMatchObject({ code })
+  const { stop } = await service.resumeShard(request)
+  expect(stop).toMatchObject({ shard, reason: 'compared with the providers' })
+  expect(await service.resumeShard(request)).toMatchObject({ stop })
+  expect((await service.getVerification({})).stops).toEqual([])
+  await expect(rpcs.verification('internal').resumeShard(request)).rejects.toThrow()
+})

@@ -12,6 +12,7 @@ import {
   sequenceOf,
 } from '../checkpoints/checkpoint.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
+import { ShardStopped } from '../domain/shard-stop.ts'
 import type { Checkpoints } from '../store/checkpoints.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import { catchUp, createShardProcessor, type ShardProcessor } from './shard-processor.ts'
@@ -148,6 +149,10 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
         unload(shard, slot)
       }
     },
+    /** Unloads the shards whose decisions were stopped. */
+    unloadStopped(stopped: ReadonlySet<number>): void {
+      for (const [shard, slot] of slots) if (stopped.has(shard)) unload(shard, slot)
+    },
     /** Unloads every shard. */
     async stop(): Promise<void> {
       is_stopped = true
@@ -157,8 +162,13 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
   }
 }
 
-/** Loads the state of a shard from its checkpoint and the journal after it, or from the journal alone. */
+/**
+ * Loads the state of a shard from its checkpoint and the journal after it, or from the journal alone. Throws `ShardStopped` for a
+ * shard whose decisions a verification has stopped.
+ */
 async function loadShardState(store: LedgerStore, shard: number) {
+  const stop = await store.stops.get(shard)
+  if (stop?.stopped_since !== undefined) throw new ShardStopped(stop)
   const checkpoint = await readCheckpoint(store, shard)
   const damaged = checkpoint?.status === 'damaged' ? checkpoint : undefined
   if (damaged) {

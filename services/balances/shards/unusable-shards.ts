@@ -2,17 +2,18 @@ import { clock } from '#lib/base/time.ts'
 import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
+import { ShardStopped } from '../domain/shard-stop.ts'
 import { UNUSABLE_SHARD_MS } from '../limits.ts'
 import type { LoadedShards } from './loaded-shards.ts'
 
 /**
- * The shards that this process cannot use: those with a batch of a newer format, which it leaves to processes of a newer
- * release, and those whose journal is corrupt.
+ * The shards that this process cannot use: shards with a batch of a newer format, which it leaves to processes of a newer release,
+ * shards whose journal is corrupt, and shards that a verification has stopped.
  */
 export type UnusableShards = ReturnType<typeof createUnusableShards>
 
 interface UnusableShard {
-  readonly error: NewerBatchFormat | CorruptJournal
+  readonly error: NewerBatchFormat | CorruptJournal | ShardStopped
   readonly until_ms: number
 }
 
@@ -25,6 +26,20 @@ const corrupt_shards = gauge(
   'multihub_ledger_corrupt_shards',
   'Ledger shards whose journal this process found to be corrupt, so that it decides nothing for them.',
 )
+
+const MESSAGES: Readonly<Record<UnusableShard['error']['name'], string>> = {
+  NewerBatchFormat: 'a shard is left to processes of a newer release; complete the update',
+  CorruptJournal:
+    'the journal of a shard is corrupt; nothing is decided for its merchants until it is restored',
+  ShardStopped:
+    'a verification has stopped a shard; nothing is decided for its merchants until the stop ends',
+}
+
+const WORDS: Readonly<Record<UnusableShard['error']['name'], string>> = {
+  NewerBatchFormat: 'newer format',
+  CorruptJournal: 'corrupt',
+  ShardStopped: 'stopped',
+}
 
 /** Creates the memory of the shards that a process cannot use. */
 export function createUnusableShards() {
@@ -41,19 +56,19 @@ export function createUnusableShards() {
     inOrder().flatMap(([shard, { error }]) => (error instanceof NewerBatchFormat ? [shard] : []))
 
   function setMetrics(): void {
-    const given_away = listGivenAway().length
-    newer_format_shards.set({}, given_away)
-    corrupt_shards.set({}, unusable.size - given_away)
+    const corrupt = [...unusable.values()].filter(({ error }) => error instanceof CorruptJournal)
+    newer_format_shards.set({}, listGivenAway().length)
+    corrupt_shards.set({}, corrupt.length)
   }
 
   function block(shard: number, error: UnusableShard['error']): void {
     // Only the first time: the operator must act before the shard can be read again.
-    const message =
-      error instanceof NewerBatchFormat
-        ? 'a shard is left to processes of a newer release; complete the update'
-        : 'the journal of a shard is corrupt; nothing is decided for its merchants until it is restored'
-    if (!unusable.has(shard)) unlimited_log.error({ shard, error }, message)
-    unusable.set(shard, { error, until_ms: clock.monotonic_ms() + UNUSABLE_SHARD_MS })
+    if (unusable.get(shard)?.error.name !== error.name)
+      unlimited_log.error({ shard, error }, MESSAGES[error.name])
+    // `setStopped` ends a stop.
+    const until_ms =
+      error instanceof ShardStopped ? Number.POSITIVE_INFINITY : clock.monotonic_ms() + UNUSABLE_SHARD_MS
+    unusable.set(shard, { error, until_ms })
     setMetrics()
   }
 
@@ -72,13 +87,17 @@ export function createUnusableShards() {
     listGivenAway,
     /** What is wrong with each unusable shard, such as `shard 7: corrupt`. */
     describe: (): readonly string[] =>
-      inOrder().map(
-        ([shard, { error }]) =>
-          `shard ${shard}: ${error instanceof NewerBatchFormat ? 'newer format' : 'corrupt'}`,
-      ),
+      inOrder().map(([shard, { error }]) => `shard ${shard}: ${WORDS[error.name]}`),
+    /** Takes the shards that are stopped now. A shard that is stopped no more can be used again at once. */
+    setStopped(stopped: ReadonlyMap<number, ShardStopped>): void {
+      for (const [shard, one] of [...unusable])
+        if (one.error instanceof ShardStopped && !stopped.has(shard)) unblock(shard, one)
+      for (const [shard, error] of stopped)
+        if (!(unusable.get(shard)?.error instanceof ShardStopped)) block(shard, error)
+    },
     /**
      * Wraps the use of shards: after a use that threw `NewerBatchFormat` or `CorruptJournal`, every use of that shard throws
-     * the same for `UNUSABLE_SHARD_MS`. All other shards are used as before.
+     * the same for `UNUSABLE_SHARD_MS`; after `ShardStopped` until `setStopped`. All other shards are used as before.
      */
     guard: (shards: LoadedShards): LoadedShards => ({
       ...shards,
@@ -92,7 +111,10 @@ export function createUnusableShards() {
           return result
         } catch (error) {
           // Every waiting command fails with the error. Only the first one blocks the shard.
-          const is_lasting = error instanceof NewerBatchFormat || error instanceof CorruptJournal
+          const is_lasting =
+            error instanceof NewerBatchFormat ||
+            error instanceof CorruptJournal ||
+            error instanceof ShardStopped
           if (is_lasting && current(shard) === undefined) block(shard, error)
           throw error
         }

@@ -9,6 +9,7 @@ import type { Store } from '#lib/store/store.ts'
 import { BATCH_FORMATS } from '../domain/hash-chain.ts'
 import { openCheckpoints } from './checkpoints.ts'
 import { openJournal } from './journal.ts'
+import { openShardStops } from './shard-stops.ts'
 import { openVerifications } from './verifications.ts'
 
 /** Everything that the ledger stores. All but the journal can be rebuilt or lost without losing money. */
@@ -24,6 +25,7 @@ export async function openLedgerStore(store: Store, signer: Signer, formats = BA
     members: await openMembers(store),
     checkpoints: await openCheckpoints(store, signer),
     verifications: await openVerifications(store, signer),
+    stops: await openShardStops(store),
     journal: await openJournal(store, signer, formats),
   }
 }

@@ -4,6 +4,7 @@ import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { NewerBatchFormat } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
+import { ShardStopped } from '../domain/shard-stop.ts'
 import type { CommandForwarder, ForwardedResult } from '../forwarding/command-forwarder.ts'
 import type { ShardPlacement } from '../forwarding/shard-placement.ts'
 import type { LoadedShards } from '../shards/loaded-shards.ts'
@@ -65,8 +66,8 @@ export async function decideForwarded(
   const settled = await Promise.allSettled(commands.map((command) => decideHere(shards, shard, command)))
   const failed = settled.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []))
   const [first] = failed
-  // A shard of a newer format was logged when it was given away. Other processes may still ask for it for a while.
-  if (failed.length > 0 && !(first instanceof NewerBatchFormat)) {
+  // A shard of a newer format, or one that is stopped, was logged then. Other processes may still ask for it for a while.
+  if (failed.length > 0 && !(first instanceof NewerBatchFormat || first instanceof ShardStopped)) {
     log.warn(
       { shard, count: failed.length, error: first },
       'forwarded commands could not be decided; the process that sent them asks another one',

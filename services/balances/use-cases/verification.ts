@@ -52,18 +52,42 @@ function isFinished(
 /**
  * Starts a verification of the ledger, which the verifiers of all processes do in the background. While one is running,
  * a call changes nothing, so it may be repeated. With one exception: a verification from the first batch replaces a
- * running one that began where the verification before it had ended.
+ * running one that began where the verification before it had ended. A scheduled one is paced to end in `due_in_ms`; a call without it makes a running one as fast as it may be.
  */
 export async function startVerification(
   verifications: Verifications,
   from_first_batch: boolean,
+  due_in_ms?: number,
 ): Promise<VerificationProgress> {
-  const next: LedgerVerification = { verification_id: uuidv7(), from_first_batch, started_at: now() }
+  const started_at = now()
+  const due_at = due_in_ms === undefined ? undefined : new Date(started_at.getTime() + due_in_ms)
+  const begun: LedgerVerification = { verification_id: uuidv7(), from_first_batch, started_at, due_at }
   const shards = await verifications.listShards()
   const stored = await verifications.updateCurrent((current) => {
     const is_running = current && !isFinished(current, shards)
     const covers_request = current?.from_first_batch || !from_first_batch
-    return is_running && covers_request ? undefined : next
+    if (is_running && covers_request) return quickened(current, due_at)
+    const full_began_at = from_first_batch ? started_at : current?.full_began_at
+    return { ...begun, full_began_at, full_verified_until: current?.full_verified_until }
   })
-  return { verification: stored ?? next, is_finished: false, shards }
+  return { verification: stored ?? begun, is_finished: false, shards }
+}
+
+/** A scheduled verification that the operator starts too is no longer paced; `undefined` for all others. */
+function quickened(current: LedgerVerification, due_at: Date | undefined): LedgerVerification | undefined {
+  return due_at === undefined && current.due_at !== undefined ? { ...current, due_at: undefined } : undefined
+}
+
+/** Notes that a verification from the first batch has ended, in however many processes. */
+export async function noteFullVerification(
+  verifications: Verifications,
+  { verification_id, from_first_batch, started_at }: LedgerVerification,
+): Promise<void> {
+  if (!from_first_batch) return
+  await verifications.updateCurrent((current) =>
+    current?.verification_id === verification_id &&
+    current.full_verified_until?.getTime() !== started_at.getTime()
+      ? { ...current, full_verified_until: started_at }
+      : undefined,
+  )
 }

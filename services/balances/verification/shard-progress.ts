@@ -1,6 +1,7 @@
 import { clock, now } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { loadSnapshot, saveParts } from '../checkpoints/stored-snapshot.ts'
+import { CorruptJournal } from '../domain/hash-chain.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
 import {
   addProblem,
@@ -87,7 +88,11 @@ export async function loadResumePoint(
   const state = createShardState({ shard })
   if (resume_point === undefined) return { state }
   const { seq, hash } = resume_point.snapshot
-  const batch = await journal.getBatch(shard, seq)
+  const batch = await journal.getBatch(shard, seq).catch((error: unknown) => {
+    if (error instanceof CorruptJournal) return error
+    throw error
+  })
+  if (batch instanceof CorruptJournal) return { state, problem: { seq, description: batch.message } }
   if (batch === undefined)
     return { state, problem: { seq, description: `batch ${seq} was verified earlier and is missing` } }
   if (batch.hash !== hash)
@@ -176,6 +181,9 @@ export function createShardProgress(
       found = addProblem(found, problem)
       return found !== before
     },
+    /** Whether a problem of the journal is known. */
+    hasProblemOfJournal: (): boolean =>
+      found.has_more_problems || found.problems.some(({ place }) => place === 'journal'),
     /** Saves what is due: a resume point, or the lease alone. `false`: another process or verification took over. */
     async saveWhenDue(state: ShardState): Promise<boolean> {
       const is_renewal_due = clock.monotonic_ms() - saved_at_ms >= RENEW_AFTER_MS

@@ -13,7 +13,8 @@ const SHARD = shardOf('1000', 'test')
 
 function depsOf(store: LedgerStore): FreeShardsDeps {
   const { signal } = new AbortController()
-  return { store, signal, pace: createPace(0, signal), holder: 'test', unreadable: new Set() }
+  const pace = createPace(0, signal)
+  return { store, signal, pace, holder: 'test', unreadable: new Set(), onStopChanged: async () => {} }
 }
 
 // R9

@@ -1,21 +1,36 @@
 import { withoutDeadline } from '#lib/base/context.ts'
 import { randomFraction, randomHex } from '#lib/base/crypto/random.ts'
-import { every, now } from '#lib/base/time.ts'
+import { clock, every, now } from '#lib/base/time.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { NewerBatchFormat } from '../domain/hash-chain.ts'
 import { SHARDS } from '../domain/shard.ts'
-import { isShardDone, type LedgerVerification, mayVerify } from '../domain/verification.ts'
+import {
+  isShardDone,
+  type LedgerVerification,
+  mayVerify,
+  type ShardVerification,
+} from '../domain/verification.ts'
 import { VERIFICATION_PAUSE_PER_WORK } from '../limits.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import { createPace } from './replay-journal.ts'
+import { noteFullVerification } from '../use-cases/verification.ts'
+import { createPace, type Pace } from './replay-journal.ts'
+import { createPaceControl, measureAge, startWhenDue } from './schedule.ts'
 import { beginShard } from './shard-progress.ts'
 import { type ShardVerificationDeps, verifyShard } from './verify-shard.ts'
 
 /** Looks for a verification that was started in another process, and for shards that a crash left. */
 const POLL_MS = 5_000
 const MEASURE_MS = 15_000
+
+/** How the verifier of a serving process works, beyond what the operator starts. */
+export interface VerifierOptions {
+  /** A full verification of the ledger is scheduled so that each batch is read within this time. Without it none is scheduled. */
+  readonly interval_ms?: number
+  /** Called when the stop of a shard was stored or has ended. */
+  readonly onStopChanged?: () => Promise<void>
+}
 
 /** Does the verifications of the ledger that are started in any process, in the background, and measures the known problems. */
 export type Verifier = ReturnType<typeof createVerifier>
@@ -29,16 +44,20 @@ export function createVerifier(
   clock_guard: ClockGuard,
   process_name: string,
   pause_per_work = VERIFICATION_PAUSE_PER_WORK,
+  { interval_ms, onStopChanged = async () => {} }: VerifierOptions = {},
 ) {
   const stopping = new AbortController()
   const { signal } = stopping
+  const process_started_at = now()
   const deps: FreeShardsDeps = {
     store,
     signal,
     pace: createPace(pause_per_work, signal),
+    onStopChanged,
     holder: `${process_name} ${randomHex(4)}`,
     unreadable: new Set(),
   }
+  const controlPace = createPaceControl(store.verifications, deps.pace)
   let finished_id: string | undefined
   let working: Promise<void> | undefined
 
@@ -48,13 +67,17 @@ export function createVerifier(
       const verification = await store.verifications.getCurrent()
       if (verification === undefined || verification.verification_id === finished_id) return
       const result = await verifyFreeShards(deps, verification)
-      if (result === 'finished') finished_id = verification.verification_id
+      if (result === 'finished') {
+        await noteFullVerification(store.verifications, verification)
+        finished_id = verification.verification_id
+      }
       if (result === 'none_free') return
     }
   }
 
   function wake(): void {
-    if (working || signal.aborted) return
+    if (signal.aborted) return
+    if (working !== undefined) return void controlPace().catch(() => undefined)
     working = withoutDeadline(work)
       .catch((error: unknown) =>
         log.warn({ error }, 'the verification of the ledger was interrupted and will be continued'),
@@ -67,15 +90,21 @@ export function createVerifier(
   const poll = every(
     POLL_MS,
     async () => {
+      if (interval_ms !== undefined && clock_guard.isTrusted())
+        await startWhenDue(store.verifications, { interval_ms, process_started_at })
       wake()
       await working
     },
-    () => undefined,
+    (error) => log.debug({ error }, 'a scheduled verification of the ledger could not be started'),
   )
   const measure = every(
     MEASURE_MS,
-    () => measureProblems(store),
-    (error) => log.debug({ error }, 'the known problems of the ledger could not be measured'),
+    async () => {
+      await measureProblems(store)
+      if (working !== undefined) await controlPace()
+      if (interval_ms !== undefined) await measureAge(store, interval_ms)
+    },
+    (error) => log.debug({ error }, 'the state of the ledger could not be measured'),
   )
   return {
     /** Looks for work now, unless it is working. */
@@ -95,6 +124,7 @@ const SHARDS_AT_A_TIME = 32
 
 /** What the verifier of a process needs and remembers. */
 export interface FreeShardsDeps extends ShardVerificationDeps {
+  readonly pace: Pace
   /** This process, as the operator sees it. */
   readonly holder: string
   /** Shards with a batch that only a newer release reads. */
@@ -115,6 +145,7 @@ export async function verifyFreeShards(
     (shard) => !isShardDone(verification.verification_id, documents.get(shard)),
   )
   if (left.length === 0) return 'finished'
+  await setPace(deps, verification, left, documents)
   const free = left.filter(
     (shard) => mayVerify(verification, documents.get(shard), holder, now()) && !unreadable.has(shard),
   )
@@ -158,6 +189,27 @@ export async function verifyFreeShards(
 function shardsFromRandomStart(): number[] {
   const first = Math.floor(randomFraction() * SHARDS)
   return Array.from({ length: SHARDS }, (_, index) => (first + index) % SHARDS)
+}
+
+/** Sets the pace for what is left of a scheduled verification, as if this process did all of it. */
+async function setPace(
+  { store: { journal }, pace }: FreeShardsDeps,
+  { due_at }: LedgerVerification,
+  left: readonly number[],
+  documents: ReadonlyMap<number, ShardVerification>,
+): Promise<void> {
+  if (due_at === undefined) return pace.setGoal(undefined)
+  let units = 0n
+  for (const shard of left) {
+    const stored = documents.get(shard)
+    const verified_seq = stored?.status === 'running' ? stored.verified.seq : 0n
+    units += bigintMax((await journal.lastSequence(shard)) - verified_seq, 0n)
+  }
+  pace.setGoal({ units, ends_at_ms: clock.monotonic_ms() + due_at.getTime() - clock.now_ms() })
+}
+
+function bigintMax(one: bigint, other: bigint): bigint {
+  return one > other ? one : other
 }
 
 const open_problems = gauge(

@@ -1,7 +1,10 @@
-import { unlimited_log } from '#lib/telemetry/log.ts'
+import { now, sleep } from '#lib/base/time.ts'
+import { log, unlimited_log } from '#lib/telemetry/log.ts'
+import { counter } from '#lib/telemetry/metrics.ts'
 import { readCheckpoint, repairCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
 import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
+import { endedByVerification, type FoundAlteration, stopFor } from '../domain/shard-stop.ts'
 import type { LedgerProblem, LedgerVerification } from '../domain/verification.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
 import type { ShardVerificationDocument } from '../store/verifications.ts'
@@ -12,16 +15,25 @@ import { createShardProgress, loadResumePoint, type ShardProgress } from './shar
 /** What the verification of a shard needs. `signal` ends it after the present batch. */
 export interface ShardVerificationDeps {
   readonly store: LedgerStore
-  readonly pace: Pace
+  readonly pace: Pick<Pace, 'run' | 'count'>
   readonly signal: AbortSignal
+  /** Called when the stop of a shard was stored or has ended, so that this process acts by it at once. */
+  readonly onStopChanged: () => Promise<void>
 }
 
+/** The pause before what could not be read as it was written is read again. */
+const SECOND_READING_MS = 1_000
+
+const bad_readings = counter(
+  'multihub_ledger_bad_readings_total',
+  'Batches that a verification could not read as they were written, and read again.',
+)
+
 /**
- * Verifies a shard that was begun, from its resume point to the end that its journal had then, and there its accounts and
- * checkpoint (B4). The ledger may work meanwhile. A verification from the first batch replaces a wrong checkpoint. Ends
- * early, so that any process may continue, when this process stops or another verification was started; and without
- * another write when another process has the lease. Throws `NewerBatchFormat` at a batch that only processes of a newer
- * release can verify.
+ * Verifies a shard that was begun, from its resume point to the end that its journal had then, and there its accounts and checkpoint
+ * (B4). A verification from the first batch replaces a wrong checkpoint, and ends a stop if it finds nothing in the journal. What is not
+ * as it was written in two readings stops the shard. It ends early when this process stops or another verification was started, and
+ * without another write when another process has the lease. Throws `NewerBatchFormat` at a batch that only a newer release can verify.
  */
 export async function verifyShard(
   deps: ShardVerificationDeps,
@@ -30,21 +42,101 @@ export async function verifyShard(
   stored_version: number | undefined,
 ): Promise<void> {
   const { verifications } = deps.store
-  const { state, resume_point, problem } = await loadResumePoint(deps.store, begun)
+  const { shard, end_seq } = begun
+  const { state, resume_point, problem } = await loadTwice(deps, begun)
   const progress = createShardProgress(verifications, begun, stored_version, resume_point)
-  const report = reportTo(progress, begun.shard)
-  if (problem) report('journal')(problem.seq, problem.description)
-  try {
-    const is_complete = await verifyJournal(deps, verification, progress, state, begun.end_seq, report)
-    if (is_complete) await progress.end(state, 'done')
-    else if (deps.signal.aborted) await progress.end(state, 'running')
-  } catch (error) {
-    if (error instanceof NewerBatchFormat) await progress.end(state, 'running')
-    if (!(error instanceof CorruptJournal)) throw error
-    // A corrupt journal cannot be replayed further. The other shards are still verified.
-    report('journal')(state.head().seq + 1n, error.message)
-    await progress.end(state, 'stopped')
+  const report = reportTo(progress, shard)
+  const check = createBatchCheck(state, deps.store.journal, report('journal'))
+  if (problem) {
+    report('journal')(problem.seq, problem.description)
+    await stopShard(deps, verification, { shard, ...problem })
   }
+  // The batch that was read once and must be read again.
+  let doubted_seq: bigint | undefined
+  for (;;) {
+    try {
+      const is_complete = await verifyJournal(deps, verification, progress, { state, check, end_seq, report })
+      if (is_complete) {
+        await progress.end(state, 'done')
+        if (!progress.hasProblemOfJournal()) await endStop(deps, verification, begun)
+      } else if (deps.signal.aborted) await progress.end(state, 'running')
+      return
+    } catch (error) {
+      if (error instanceof NewerBatchFormat) await progress.end(state, 'running')
+      if (!(error instanceof CorruptJournal)) throw error
+      const seq = state.head().seq + 1n
+      if (doubted_seq !== seq) {
+        doubted_seq = seq
+        await awaitSecondReading(deps, shard, seq, error.message)
+        continue
+      }
+      // A corrupt journal cannot be replayed further. The other shards are still verified.
+      report('journal')(seq, error.message)
+      await stopShard(deps, verification, { shard, seq, description: error.message })
+      await progress.end(state, 'stopped')
+      return
+    }
+  }
+}
+
+/** Loads the resume point, and once more if the journal was changed since. */
+async function loadTwice(deps: ShardVerificationDeps, begun: ShardVerificationDocument) {
+  const first = await loadResumePoint(deps.store, begun)
+  if (first.problem === undefined) return first
+  await awaitSecondReading(deps, begun.shard, first.problem.seq, first.problem.description)
+  return await loadResumePoint(deps.store, begun)
+}
+
+async function awaitSecondReading(
+  { signal }: ShardVerificationDeps,
+  shard: number,
+  seq: bigint,
+  reason: string,
+): Promise<void> {
+  bad_readings.increment({})
+  log.warn(
+    { shard, seq: String(seq), reason },
+    'a batch of the ledger is not as it was written; it is read again',
+  )
+  await sleep(SECOND_READING_MS, signal)
+}
+
+/** Stops the decisions of a shard, before what was found is stored with its verification. */
+async function stopShard(
+  { store, onStopChanged }: ShardVerificationDeps,
+  { verification_id }: LedgerVerification,
+  problem: Pick<FoundAlteration, 'shard' | 'seq' | 'description'>,
+): Promise<void> {
+  const found = { ...problem, verification_id, found_at: now() }
+  await store.stops.update(problem.shard, (current) => stopFor(current, found))
+  await onStopChanged()
+}
+
+async function endStop(
+  { store, onStopChanged }: ShardVerificationDeps,
+  { verification_id, from_first_batch }: LedgerVerification,
+  { shard, updated_at: began_at }: ShardVerificationDocument,
+): Promise<void> {
+  if (!from_first_batch) return
+  // Shards are seldom stopped, so most verifications read nothing more.
+  const stopped = await store.stops.listStopped()
+  if (!stopped.some((one) => one.shard === shard)) return
+  await store.stops.update(shard, (current) =>
+    endedByVerification(current, { verification_id, began_at, at: now() }),
+  )
+  log.info(
+    { shard },
+    'a verification from the first batch found nothing in a stopped shard, which is used again',
+  )
+  await onStopChanged()
+}
+
+/** What the verification of a journal works on. */
+interface JournalInProgress {
+  readonly state: ShardState
+  readonly check: ReturnType<typeof createBatchCheck>
+  readonly end_seq: bigint
+  readonly report: ReturnType<typeof reportTo>
 }
 
 /** Returns `false` when it ended early. */
@@ -52,17 +144,15 @@ async function verifyJournal(
   { store, pace, signal }: ShardVerificationDeps,
   { from_first_batch }: LedgerVerification,
   progress: ShardProgress,
-  state: ShardState,
-  end_seq: bigint,
-  report: ReturnType<typeof reportTo>,
+  { state, check, end_seq, report }: JournalInProgress,
 ): Promise<boolean> {
   const { journal } = store
   const deps = { journal, pace }
-  const check = createBatchCheck(state, journal, report('journal'))
 
   async function verifyUntil(seq: bigint): Promise<boolean> {
     await replayJournal(deps, state, seq, async (batch) => {
       await check(batch)
+      pace.count(1n)
       progress.addEntries(batch.entries.length)
       return !signal.aborted && (await progress.saveWhenDue(state))
     })

@@ -1,7 +1,11 @@
 import type { ReactNode } from 'react'
-import { type Verification, VerificationSchema } from '#gen/multihub/balances/v1/verification_pb.ts'
+import {
+  ShardStopSchema,
+  type Verification,
+  VerificationSchema,
+} from '#gen/multihub/balances/v1/verification_pb.ts'
 import { VerificationService } from '#gen/multihub/balances/v1/verification_service_pb.ts'
-import { verifyAudit, verifyLedger } from '../../forms/verification.ts'
+import { resumeShard, verifyAudit, verifyLedger } from '../../forms/verification.ts'
 import { ActBar } from '../acts/act-bar.tsx'
 import { useRpc } from '../call/use-rpc.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
@@ -20,6 +24,12 @@ export function VerificationPage(): ReactNode {
         <h2>Ledger</h2>
         {error !== null && <ProblemNote error={error} />}
         <ActBar acts={[verifyLedger]} item={undefined} />
+        {data?.stops.map((stop) => (
+          <section key={stop.shard} className="note bad" aria-label={`Shard ${stop.shard} is stopped`}>
+            <Facts desc={ShardStopSchema} message={stop} />
+            <ActBar acts={[resumeShard]} item={stop} />
+          </section>
+        ))}
         {data?.verification && <Progress verification={data.verification} />}
         {data !== undefined && data.verification === undefined && <p>It was not verified yet.</p>}
       </section>

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/verification.proto.
  */
 export const file_multihub_balances_v1_verification: GenFile = /*@__PURE__*/
-  fileDesc("CidtdWx0aWh1Yi9iYWxhbmNlcy92MS92ZXJpZmljYXRpb24ucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIvACCgxWZXJpZmljYXRpb24SFwoPdmVyaWZpY2F0aW9uX2lkGAEgASgJEhgKEGZyb21fZmlyc3RfYmF0Y2gYAiABKAgSLgoKc3RhcnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNvbnNpc3RlbnQYBSABKAgSEwoLc2hhcmRzX2RvbmUYBiABKAUSFAoMc2hhcmRzX3RvdGFsGAcgASgFEg8KB2JhdGNoZXMYCCABKAMSDwoHZW50cmllcxgJIAEoAxI1Cghwcm9ibGVtcxgKIAMoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlclByb2JsZW0SNwoGc2hhcmRzGAsgAygLMicubXVsdGlodWIuYmFsYW5jZXMudjEuU2hhcmRWZXJpZmljYXRpb24ilgIKEVNoYXJkVmVyaWZpY2F0aW9uEg0KBXNoYXJkGAEgASgFEj0KBnN0YXR1cxgCIAEoDjItLm11bHRpaHViLmJhbGFuY2VzLnYxLlNoYXJkVmVyaWZpY2F0aW9uU3RhdHVzEhkKEXZlcmlmaWVkX3NlcXVlbmNlGAMgASgDEhUKDXZlcmlmaWVkX2hhc2gYBCABKAkSFAoMZW5kX3NlcXVlbmNlGAUgASgDEg8KB2VudHJpZXMYBiABKAMSDgoGaG9sZGVyGAcgASgJEi8KC3VwZGF0ZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFoYXNfbW9yZV9wcm9ibGVtcxgJIAEoCCJFCg1MZWRnZXJQcm9ibGVtEg0KBXNoYXJkGAEgASgFEhAKCHNlcXVlbmNlGAIgASgDEhMKC2Rlc2NyaXB0aW9uGAMgASgJKt0BChdTaGFyZFZlcmlmaWNhdGlvblN0YXR1cxIpCiVTSEFSRF9WRVJJRklDQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASJQohU0hBUkRfVkVSSUZJQ0FUSU9OX1NUQVRVU19XQUlUSU5HEAESJQohU0hBUkRfVkVSSUZJQ0FUSU9OX1NUQVRVU19SVU5OSU5HEAISIgoeU0hBUkRfVkVSSUZJQ0FUSU9OX1NUQVRVU19ET05FEAMSJQohU0hBUkRfVkVSSUZJQ0FUSU9OX1NUQVRVU19TVE9QUEVEEARiBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CidtdWx0aWh1Yi9iYWxhbmNlcy92MS92ZXJpZmljYXRpb24ucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIp4DCgxWZXJpZmljYXRpb24SFwoPdmVyaWZpY2F0aW9uX2lkGAEgASgJEhgKEGZyb21fZmlyc3RfYmF0Y2gYAiABKAgSLgoKc3RhcnRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCmNvbnNpc3RlbnQYBSABKAgSEwoLc2hhcmRzX2RvbmUYBiABKAUSFAoMc2hhcmRzX3RvdGFsGAcgASgFEg8KB2JhdGNoZXMYCCABKAMSDwoHZW50cmllcxgJIAEoAxI1Cghwcm9ibGVtcxgKIAMoCzIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlclByb2JsZW0SNwoGc2hhcmRzGAsgAygLMicubXVsdGlodWIuYmFsYW5jZXMudjEuU2hhcmRWZXJpZmljYXRpb24SLAoIZHVlX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIq4BCglTaGFyZFN0b3ASDQoFc2hhcmQYASABKAUSEAoIc2VxdWVuY2UYAiABKAMSEwoLZGVzY3JpcHRpb24YAyABKAkSLQoJZmluZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGcmVhc29uGAYgASgJIpYCChFTaGFyZFZlcmlmaWNhdGlvbhINCgVzaGFyZBgBIAEoBRI9CgZzdGF0dXMYAiABKA4yLS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TaGFyZFZlcmlmaWNhdGlvblN0YXR1cxIZChF2ZXJpZmllZF9zZXF1ZW5jZRgDIAEoAxIVCg12ZXJpZmllZF9oYXNoGAQgASgJEhQKDGVuZF9zZXF1ZW5jZRgFIAEoAxIPCgdlbnRyaWVzGAYgASgDEg4KBmhvbGRlchgHIAEoCRIvCgt1cGRhdGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGQoRaGFzX21vcmVfcHJvYmxlbXMYCSABKAgiRQoNTGVkZ2VyUHJvYmxlbRINCgVzaGFyZBgBIAEoBRIQCghzZXF1ZW5jZRgCIAEoAxITCgtkZXNjcmlwdGlvbhgDIAEoCSrdAQoXU2hhcmRWZXJpZmljYXRpb25TdGF0dXMSKQolU0hBUkRfVkVSSUZJQ0FUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEiUKIVNIQVJEX1ZFUklGSUNBVElPTl9TVEFUVVNfV0FJVElORxABEiUKIVNIQVJEX1ZFUklGSUNBVElPTl9TVEFUVVNfUlVOTklORxACEiIKHlNIQVJEX1ZFUklGSUNBVElPTl9TVEFUVVNfRE9ORRADEiUKIVNIQVJEX1ZFUklGSUNBVElPTl9TVEFUVVNfU1RPUFBFRBAEYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * Verification is one pass over the ledger. It checks that the journals are sound and that the checkpoints agree with
@@ -36,7 +36,7 @@ export type Verification = Message<"multihub.balances.v1.Verification"> & {
   fromFirstBatch: boolean;
 
   /**
-   * start_time is when the operator started it.
+   * start_time is when the operator or the schedule started it.
    *
    * @generated from field: google.protobuf.Timestamp start_time = 3;
    */
@@ -97,6 +97,13 @@ export type Verification = Message<"multihub.balances.v1.Verification"> & {
    * @generated from field: repeated multihub.balances.v1.ShardVerification shards = 11;
    */
   shards: ShardVerification[];
+
+  /**
+   * due_time is when a scheduled verification should have ended, which sets its pace; absent for others.
+   *
+   * @generated from field: google.protobuf.Timestamp due_time = 12;
+   */
+  dueTime?: Timestamp | undefined;
 };
 
 /**
@@ -105,6 +112,62 @@ export type Verification = Message<"multihub.balances.v1.Verification"> & {
  */
 export const VerificationSchema: GenMessage<Verification> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_verification, 0);
+
+/**
+ * ShardStop is a shard whose decisions a verification has stopped, because a batch was not as the ledger wrote it.
+ *
+ * @generated from message multihub.balances.v1.ShardStop
+ */
+export type ShardStop = Message<"multihub.balances.v1.ShardStop"> & {
+  /**
+   * shard is the number of the shard.
+   *
+   * @generated from field: int32 shard = 1;
+   */
+  shard: number;
+
+  /**
+   * sequence is the batch.
+   *
+   * @generated from field: int64 sequence = 2;
+   */
+  sequence: bigint;
+
+  /**
+   * description is what the verification found.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * find_time is when it was found and the shard was stopped.
+   *
+   * @generated from field: google.protobuf.Timestamp find_time = 4;
+   */
+  findTime?: Timestamp | undefined;
+
+  /**
+   * end_time is when the stop ended; absent while the shard is stopped.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 5;
+   */
+  endTime?: Timestamp | undefined;
+
+  /**
+   * reason is why the operator resumed the shard; empty when a verification did.
+   *
+   * @generated from field: string reason = 6;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message multihub.balances.v1.ShardStop.
+ * Use `create(ShardStopSchema)` to create a new message.
+ */
+export const ShardStopSchema: GenMessage<ShardStop> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_verification, 1);
 
 /**
  * ShardVerification is the progress of a verification in one shard.
@@ -181,7 +244,7 @@ export type ShardVerification = Message<"multihub.balances.v1.ShardVerification"
  * Use `create(ShardVerificationSchema)` to create a new message.
  */
 export const ShardVerificationSchema: GenMessage<ShardVerification> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_verification, 1);
+  messageDesc(file_multihub_balances_v1_verification, 2);
 
 /**
  * LedgerProblem is something that a verification found.
@@ -216,7 +279,7 @@ export type LedgerProblem = Message<"multihub.balances.v1.LedgerProblem"> & {
  * Use `create(LedgerProblemSchema)` to create a new message.
  */
 export const LedgerProblemSchema: GenMessage<LedgerProblem> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_verification, 2);
+  messageDesc(file_multihub_balances_v1_verification, 3);
 
 /**
  * ShardVerificationStatus is what a verification does with a shard.

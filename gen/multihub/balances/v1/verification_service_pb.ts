@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Verification } from "./verification_pb.ts";
+import type { ShardStop, Verification } from "./verification_pb.ts";
 import { file_multihub_balances_v1_verification } from "./verification_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/verification_service.proto.
  */
 export const file_multihub_balances_v1_verification_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci9tdWx0aWh1Yi9iYWxhbmNlcy92MS92ZXJpZmljYXRpb25fc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEiNAoYU3RhcnRWZXJpZmljYXRpb25SZXF1ZXN0EhgKEGZyb21fZmlyc3RfYmF0Y2gYASABKAgiVQoZU3RhcnRWZXJpZmljYXRpb25SZXNwb25zZRI4Cgx2ZXJpZmljYXRpb24YASABKAsyIi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5WZXJpZmljYXRpb24iGAoWR2V0VmVyaWZpY2F0aW9uUmVxdWVzdCJTChdHZXRWZXJpZmljYXRpb25SZXNwb25zZRI4Cgx2ZXJpZmljYXRpb24YASABKAsyIi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5WZXJpZmljYXRpb24y+wEKE1ZlcmlmaWNhdGlvblNlcnZpY2USdAoRU3RhcnRWZXJpZmljYXRpb24SLi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TdGFydFZlcmlmaWNhdGlvblJlcXVlc3QaLy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TdGFydFZlcmlmaWNhdGlvblJlc3BvbnNlEm4KD0dldFZlcmlmaWNhdGlvbhIsLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldFZlcmlmaWNhdGlvblJlcXVlc3QaLS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRWZXJpZmljYXRpb25SZXNwb25zZWIGcHJvdG8z", [file_multihub_balances_v1_verification]);
+  fileDesc("Ci9tdWx0aWh1Yi9iYWxhbmNlcy92MS92ZXJpZmljYXRpb25fc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEiNAoYU3RhcnRWZXJpZmljYXRpb25SZXF1ZXN0EhgKEGZyb21fZmlyc3RfYmF0Y2gYASABKAgiVQoZU3RhcnRWZXJpZmljYXRpb25SZXNwb25zZRI4Cgx2ZXJpZmljYXRpb24YASABKAsyIi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5WZXJpZmljYXRpb24iGAoWR2V0VmVyaWZpY2F0aW9uUmVxdWVzdCKDAQoXR2V0VmVyaWZpY2F0aW9uUmVzcG9uc2USOAoMdmVyaWZpY2F0aW9uGAEgASgLMiIubXVsdGlodWIuYmFsYW5jZXMudjEuVmVyaWZpY2F0aW9uEi4KBXN0b3BzGAIgAygLMh8ubXVsdGlodWIuYmFsYW5jZXMudjEuU2hhcmRTdG9wIkkKElJlc3VtZVNoYXJkUmVxdWVzdBINCgVzaGFyZBgBIAEoBRIOCgZyZWFzb24YAiABKAkSFAoMb3BlcmF0aW9uX2lkGAMgASgJIkQKE1Jlc3VtZVNoYXJkUmVzcG9uc2USLQoEc3RvcBgBIAEoCzIfLm11bHRpaHViLmJhbGFuY2VzLnYxLlNoYXJkU3RvcDLfAgoTVmVyaWZpY2F0aW9uU2VydmljZRJ0ChFTdGFydFZlcmlmaWNhdGlvbhIuLm11bHRpaHViLmJhbGFuY2VzLnYxLlN0YXJ0VmVyaWZpY2F0aW9uUmVxdWVzdBovLm11bHRpaHViLmJhbGFuY2VzLnYxLlN0YXJ0VmVyaWZpY2F0aW9uUmVzcG9uc2USbgoPR2V0VmVyaWZpY2F0aW9uEiwubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0VmVyaWZpY2F0aW9uUmVxdWVzdBotLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldFZlcmlmaWNhdGlvblJlc3BvbnNlEmIKC1Jlc3VtZVNoYXJkEigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzdW1lU2hhcmRSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzdW1lU2hhcmRSZXNwb25zZWIGcHJvdG8z", [file_multihub_balances_v1_verification]);
 
 /**
  * StartVerificationRequest starts a verification of all shards.
@@ -84,6 +84,13 @@ export type GetVerificationResponse = Message<"multihub.balances.v1.GetVerificat
    * @generated from field: multihub.balances.v1.Verification verification = 1;
    */
   verification?: Verification | undefined;
+
+  /**
+   * stops are the shards whose decisions a verification has stopped.
+   *
+   * @generated from field: repeated multihub.balances.v1.ShardStop stops = 2;
+   */
+  stops: ShardStop[];
 };
 
 /**
@@ -92,6 +99,62 @@ export type GetVerificationResponse = Message<"multihub.balances.v1.GetVerificat
  */
 export const GetVerificationResponseSchema: GenMessage<GetVerificationResponse> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_verification_service, 3);
+
+/**
+ * ResumeShardRequest selects a stopped shard.
+ *
+ * @generated from message multihub.balances.v1.ResumeShardRequest
+ */
+export type ResumeShardRequest = Message<"multihub.balances.v1.ResumeShardRequest"> & {
+  /**
+   * shard is the number of the shard.
+   *
+   * @generated from field: int32 shard = 1;
+   */
+  shard: number;
+
+  /**
+   * reason says why the shard may decide again.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * operation_id identifies the decision, so that it may be repeated.
+   *
+   * @generated from field: string operation_id = 3;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message multihub.balances.v1.ResumeShardRequest.
+ * Use `create(ResumeShardRequestSchema)` to create a new message.
+ */
+export const ResumeShardRequestSchema: GenMessage<ResumeShardRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_verification_service, 4);
+
+/**
+ * ResumeShardResponse contains the stop that has ended.
+ *
+ * @generated from message multihub.balances.v1.ResumeShardResponse
+ */
+export type ResumeShardResponse = Message<"multihub.balances.v1.ResumeShardResponse"> & {
+  /**
+   * stop is the stop as it is stored.
+   *
+   * @generated from field: multihub.balances.v1.ShardStop stop = 1;
+   */
+  stop?: ShardStop | undefined;
+};
+
+/**
+ * Describes the message multihub.balances.v1.ResumeShardResponse.
+ * Use `create(ResumeShardResponseSchema)` to create a new message.
+ */
+export const ResumeShardResponseSchema: GenMessage<ResumeShardResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_verification_service, 5);
 
 /**
  * VerificationService verifies the ledger in the background, shard by shard.
@@ -119,6 +182,17 @@ export const VerificationService: GenService<{
     methodKind: "unary";
     input: typeof GetVerificationRequestSchema;
     output: typeof GetVerificationResponseSchema;
+  },
+  /**
+   * ResumeShard ends the stop of a shard without a verification. It is refused with 8801 when the shard is not stopped. A
+   * repetition changes nothing, also when the shard was stopped again since.
+   *
+   * @generated from rpc multihub.balances.v1.VerificationService.ResumeShard
+   */
+  resumeShard: {
+    methodKind: "unary";
+    input: typeof ResumeShardRequestSchema;
+    output: typeof ResumeShardResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_multihub_balances_v1_verification_service, 0);
