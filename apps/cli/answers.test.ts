@@ -13,6 +13,7 @@ import { CreateRouteResponseSchema } from '#gen/multihub/merchants/v1/route_serv
 import { GetDeliveryResponseSchema } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { ListPaymentsResponseSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ListProviderAccountsResponseSchema } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { ListRefundsResponseSchema } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { type ScriptedDoor, startScriptedDoor } from './scripted-door.fixture.ts'
 
 let door: ScriptedDoor
@@ -103,6 +104,19 @@ test('a route over a provider account that is not configured is made, with a war
     code: 0,
     err: 'the provider account nosuch is not configured: no payment goes there until it is\n',
   })
+})
+
+test('what a refusal says moves no cursor, also as one of many', async () => {
+  const refunds = bytes(ListRefundsResponseSchema, { refunds: [{ refundId: 'r1' }] })
+  const refusal = { code: 'failed_precondition', message: 'a\u001b[2Jb\u009b2Jc\rd' }
+  door.answer = (rpc) => (rpc === 'ListRefunds' ? refunds : refusal)
+  for (const words of [
+    ['refunds', 'approve', 'r1'],
+    ['refunds', 'approve', '--all', '--yes'],
+  ])
+    expect((await door.run(home, ...words)).err).toContain(
+      'refused failed precondition: a\ufffd[2Jb\ufffd2Jc\ufffdd\n',
+    )
 })
 
 test('when no connection came about, nothing can have been done', async () => {

@@ -24,12 +24,14 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (error instanceof CommandError) {
-      terminal.stderr.write(`${error.message.split('\n').map(cleanText).join('\n')}\n`)
+      terminal.stderr.write(`${error.message}\n`)
       if (words.includes('--explain') && error.error_code !== undefined)
         (await import('./output/explain-codes.ts')).explainCodes(terminal.stderr, [error.error_code])
       return error.exit_code
     }
-    terminal.stderr.write(`the command failed: ${error instanceof Error ? error.message : String(error)}\n`)
+    terminal.stderr.write(
+      `the command failed: ${cleanText(error instanceof Error ? error.message : String(error))}\n`,
+    )
     return 1
   }
 }

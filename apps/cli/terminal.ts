@@ -1,3 +1,5 @@
+import { cleanText } from '#lib/contract/clean-text.ts'
+
 /** What a command is run with. Tests replace all of it. */
 export interface Terminal {
   readonly variables: Readonly<Record<string, string | undefined>>
@@ -20,7 +22,9 @@ export interface Output {
 /** How a command can end without its result. */
 export type ExitCode = 1 | 2 | 3
 
-/** A failure with the sentence that people read: 1 refused, 2 wrong usage, 3 unreachable. */
+/**
+ * A failure with the lines that people read, without characters that a terminal obeys: 1 refused, 2 wrong usage, 3 unreachable.
+ */
 export class CommandError extends Error {
   readonly exit_code: ExitCode
   /** The code of the error table, when the refusal has one. */
@@ -31,7 +35,7 @@ export class CommandError extends Error {
     message: string,
     options?: ErrorOptions & { readonly error_code?: number },
   ) {
-    super(message, options)
+    super(message.split('\n').map(cleanText).join('\n'), options)
     this.name = 'CommandError'
     this.exit_code = exit_code
     this.error_code = options?.error_code
