@@ -24,13 +24,7 @@ let token: string
 beforeAll(async () => {
   door = await startDoor([merchants, notifier])
   home = mkdtempSync(join(tmpdir(), 'multihub-listen-'))
-  const { merchant } = await door.roles.client(MerchantService, 'backoffice').createMerchant({
-    name: 'listens',
-    timezone: 'Asia/Kolkata',
-    environments: [Environment.TEST],
-    operationId: uuidv7(),
-  })
-  merchant_id = merchant?.merchantId ?? ''
+  merchant_id = await newMerchant()
   token = (await door.newPrincipal(['reveal'], merchant_id)).token
 })
 afterAll(async () => {
@@ -38,18 +32,32 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
+async function newMerchant(): Promise<string> {
+  const { merchant } = await door.roles.client(MerchantService, 'backoffice').createMerchant({
+    name: 'listens',
+    timezone: 'Asia/Kolkata',
+    environments: [Environment.TEST],
+    operationId: uuidv7(),
+  })
+  return merchant?.merchantId ?? ''
+}
+
 async function happen(name: string): Promise<void> {
   const event = paymentEvent({ merchantId: merchant_id, eventKey: `p:${name}`, event: 'payment.completed' })
   const bytes = toBinary(MerchantEventSchema, event)
   await door.roles.client(DeliveryService, 'payments').receiveEvent({ event: bytes })
 }
 
-/** A program of a developer: remembers the ids of the callbacks, and answers the statuses of `answers` first. */
-async function startLocal(answers: number[] = []) {
+/**
+ * A program of a developer: remembers the ids of the callbacks that it takes, and does as `answers` says first: a status, or `never` for
+ * no answer.
+ */
+async function startLocal(answers: (number | 'never')[] = []) {
   const ids: string[] = []
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
       const status = answers.shift() ?? 200
+      if (status === 'never') return
       if (status === 200) ids.push(String(request.headers['x-webhook-id']))
       response.writeHead(status).end(status === 200 ? 'thanks' : 'TypeError: c is undefined')
     })
@@ -122,6 +130,40 @@ test('each callback goes on as it is, after a kill too, whichever token of the m
     verified: true,
     answer: { kind: 'answered', status: 200, next: 'taken' },
   })
+  await kill(second)
+})
+
+test('what was not answered before a kill comes again, whatever other targets and merchants got meanwhile', async () => {
+  const answers: (number | 'never')[] = ['never']
+  await using local = await startLocal(answers)
+  await using elsewhere = await startLocal()
+  const first = start(['--forward-to', local.url])
+  await isListening(first)
+  await happen('unanswered')
+  await eventually(
+    async () => answers.length,
+    (left) => left === 0,
+  )
+  await kill(first)
+  const { token: all } = await door.newPrincipal(['reveal'])
+  const other = await newMerchant()
+  const of_other = start(['--forward-to', local.url, '--merchant', other], all)
+  await isListening(of_other)
+  await kill(of_other)
+  const to_elsewhere = start(['--forward-to', elsewhere.url])
+  await isListening(to_elsewhere)
+  await happen('elsewhere')
+  await eventually(
+    async () => elsewhere.ids.length,
+    (length = 0) => length > 0,
+  )
+  await kill(to_elsewhere)
+  const second = start(['--forward-to', local.url])
+  await eventually(
+    async () => new Set(local.ids).size,
+    (size) => size === 2,
+  )
+  expect(local.ids.slice(1)).toEqual(elsewhere.ids)
   await kill(second)
 })
 

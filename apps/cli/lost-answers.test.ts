@@ -128,6 +128,12 @@ test.each(['permission_denied', 'unauthenticated', 'resource_exhausted'])(
   },
 )
 
+test('many at once end when no answer comes, because the others would have none either', async () => {
+  door.answer = (rpc) => (rpc === 'ListRefunds' ? THREE_REFUNDS : { code: 'unavailable', message: 'gone' })
+  expect(await door.run(home, 'refunds', 'reject', '--merchant', '1', '--yes')).toMatchObject({ code: 3 })
+  expect(rpcs()).toEqual(['ListRefunds', 'RejectRefund'])
+})
+
 test('a replay that has not ended is gone on with, and one that has ended by now is begun anew', async () => {
   const replay = (has_ended: boolean) => ({
     replayId: 'p1',
@@ -182,6 +188,11 @@ test('a replay whose begin has no answer is begun once by the same command, and 
   expect((await door.run(home, ...words, '--yes')).code).toBe(3)
   const [first, dry, again] = operations()
   expect([dry, again]).toEqual(['dry', first])
+  // Of another merchant, or at another address, it is another replay.
+  expect((await door.run(home, ...words.with(-1, '2'), '--yes')).code).toBe(3)
+  const address = door.url.replace('127.0.0.1', 'localhost')
+  expect((await door.run(home, ...words, '--yes', '--url', address)).code).toBe(3)
+  expect(new Set([first, ...operations()]).size).toBe(3)
   door.answer = () => ({ code: 'permission_denied', message: 'no' })
   expect((await door.run(home, ...words, '--yes')).code).toBe(1)
   // Refused, so nothing was begun: the next one is another act. One with an id of its own has that.

@@ -2,6 +2,7 @@ import { create, type Message } from '@bufbuild/protobuf'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import {
   BalanceService,
+  type ListEntriesRequest,
   ListEntriesRequestSchema,
   ListEntriesResponseSchema,
 } from '#gen/multihub/balances/v1/balance_service_pb.ts'
@@ -22,9 +23,11 @@ const page = (ids: readonly string[], nextPageToken = '') =>
 /** Runs a list of entries whose calls get these answers one after the other. */
 function list(flags: Flags, answers: readonly (Message | Error)[], csv_columns?: readonly string[]) {
   const left = [...answers]
+  const asked: unknown[] = []
   let [out, err] = ['', '']
   const connection = {
-    async call() {
+    async call(_method: unknown, { pageSize, pageToken }: ListEntriesRequest) {
+      asked.push([pageSize, pageToken])
       const answer = left.shift() ?? new CommandError(1, 'the answers are over')
       if (answer instanceof Error) throw answer
       return answer
@@ -40,7 +43,7 @@ function list(flags: Flags, answers: readonly (Message | Error)[], csv_columns?:
   const end = runList(call, ['entry_id'], create(ListEntriesRequestSchema)).catch(
     (error: Error) => error.message,
   )
-  return { end, printed: () => ({ out, err }) }
+  return { end, asked, printed: () => ({ out, err }) }
 }
 
 const FORMS: readonly Flags[] = [{}, { json: true }, { jsonl: true }, { csv: true }]
@@ -66,6 +69,19 @@ test.each(FORMS)('a list with as many rows as the limit is whole: %j', async (fo
     expect(printed().err).toBe('')
   }
 })
+
+test.each(FORMS)(
+  'each page is asked for after the last one, and none is longer than a page can be: %j',
+  async (form) => {
+    const { end, asked } = list({ ...form, limit: '1002' }, [page(['a'], 'x'), page(['b'], 'y'), page(['c'])])
+    expect(await end).toBe(undefined)
+    expect(asked).toEqual([
+      [1_000, ''],
+      [1_000, 'x'],
+      [1_000, 'y'],
+    ])
+  },
+)
 
 test('the CSV of entries has amounts in major units, each with its currency', async () => {
   const amount = { minor: 12_300n, currency: 'INR' }

@@ -11,6 +11,7 @@ import {
   ListMerchantsRequestSchema,
   MerchantService,
 } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { RpcError } from './connect-protocol.ts'
 import { connect } from './connection.ts'
 
@@ -167,4 +168,17 @@ test('a stream that is refused at once', async () => {
   expect(await watch(answerWith(400, 'application/json', refusal))).toEqual([
     fails('invalid_argument', 'since_cursor'),
   ])
+})
+
+test('a stream that says nothing for 45 s ends, however long its reader takes for a message', async () => {
+  using clock = installManualClock()
+  requests = []
+  serve = (_request, response) => void response.writeHead(200, { 'content-type': STREAM }).write(message('a'))
+  const stream = connect({ url, token: 'mhp_a' }).stream(watchExchanges, create(watchExchanges.input))
+  const messages = stream[Symbol.asyncIterator]()
+  expect(await messages.next()).toMatchObject({ value: { cursor: 'a' } })
+  await clock.advance(60_000)
+  const next = messages.next().catch(({ exit_code, message }) => [exit_code, message])
+  await clock.advance(45_000)
+  expect(await next).toEqual([3, `nothing comes from ${url} any more`])
 })

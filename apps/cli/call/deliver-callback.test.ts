@@ -52,6 +52,21 @@ test('a receiver that is not there is waited for, and gets the exact bytes', asy
   expect(bodies.join('')).toBe('{"a":1}')
 })
 
+test('a receiver that sends elsewhere has not taken the callback, which goes nowhere else', async () => {
+  const asked: unknown[] = []
+  const port = await listen(0, ({ url }, response) => {
+    asked.push(url)
+    response.writeHead(asked.length === 1 ? 307 : 200, { location: '/elsewhere' }).end()
+  })
+  const answers: LocalAnswer[] = []
+  await deliverCallback(DELIVERY, new URL(`http://127.0.0.1:${port}/`), (answer) => answers.push(answer))
+  expect(answers).toMatchObject([
+    { status: 307, next: 'sent_again' },
+    { status: 200, next: 'taken' },
+  ])
+  expect(asked).toEqual(['/', '/'])
+})
+
 /** A port that nothing listens on. */
 async function freePort(): Promise<number> {
   const probe = createNetServer()

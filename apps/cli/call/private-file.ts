@@ -30,7 +30,8 @@ export function replaceFile(path: string, text: string): void {
  * Refuses a file that is, or whose folder is, a symbolic link of another user, who could give this command a token and an address, or get
  * the token that it writes. Links of root and of the user are used.
  */
-export function demandOwnPath(path: string, user_id = process.getuid?.()): void {
+function demandOwnPath(path: string): void {
+  const user_id = process.getuid?.()
   for (const one of [dirname(path), path]) {
     const found = statusOf(one)
     if (found === undefined || user_id === undefined || !found.isSymbolicLink()) continue
