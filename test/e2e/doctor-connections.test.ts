@@ -26,7 +26,7 @@ const open: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'multihub-doctor-'))
-  trusted = await makeAuthority()
+  trusted = await makeAuthority(2)
   foreign = await makeAuthority()
 })
 afterAll(async () => {

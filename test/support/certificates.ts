@@ -24,8 +24,8 @@ export interface Certificates {
   remove(): Promise<void>
 }
 
-/** Makes a certificate authority with the program `openssl`. */
-export async function makeAuthority(): Promise<Certificates> {
+/** Makes a certificate authority with the program `openssl`, valid for `days` from now on. */
+export async function makeAuthority(days = 400): Promise<Certificates> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-certificates-'))
   const path = (name: string): string => join(directory, name)
   const new_key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-batch']
@@ -35,7 +35,7 @@ export async function makeAuthority(): Promise<Certificates> {
     '-out',
     path('ca.crt'),
     '-days',
-    '400',
+    String(days),
     '-subj',
     '/CN=test authority',
   ]
