@@ -46,14 +46,14 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a replay queues nothing',
     file: 'services/notifier/use-cases/replay-deliveries.ts',
-    search: 'return is_queued ? queueAgain(current, storeNow()) : undefined',
-    replace: "return is_queued && current.status !== 'dead' ? queueAgain(current, storeNow()) : undefined",
+    search: 'if (!is_queued) return undefined',
+    replace: "if (!is_queued || current.status === 'dead') return undefined",
     needs: ['receiver is gone'],
   },
   {
     name: 'a replayed delivery wakes no notifier',
     file: 'services/notifier/use-cases/replay-deliveries.ts',
-    search: 'await deps.pipeline.wake(queued ?? found)',
+    search: 'await deps.pipeline.wake(present)',
     replace: 'await getDelivery(deps.deliveries, delivery_id)',
     needs: ['receiver is gone'],
   },
