@@ -138,7 +138,7 @@ function depositOf(requested: RequestedDeposit): Payment {
 function withLeases(payment: Payment): Payment {
   const at = now()
   return withDueTimes(
-    leaseDue(payment, at, () => ({ lease_ms: LEASE_MS })),
+    leaseDue(payment, at, '0123456789abcdef01234567', () => ({ lease_ms: LEASE_MS })),
     at,
   )
 }

@@ -15,6 +15,7 @@ import { openSealedStore } from '../../services/payments/store/payments-store.ts
 import type { SealedPayment } from '../../services/payments/store/sealed-payments.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
+import { lastingRun } from '../../test/support/runs.ts'
 import type { FleetSystem } from './fleet-system.ts'
 
 /** The code of a later release: of this one, with the next format of the journal. */
@@ -49,6 +50,7 @@ export function addUnknownEffects(
       collection: payments,
       keyOf: keyOfPayment,
       clock_guard: trustedClock,
+      runs: lastingRun,
       effects: [],
     })
     for (const c_id of c_ids) {

@@ -4,6 +4,7 @@ import { HOST_SETTING, portSetting } from '#lib/base/config/settings.ts'
 import { createInternalServer } from '#lib/http/internal-link.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { startRuns } from '#lib/patterns/effects/runs.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import type { Role } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
@@ -38,7 +39,9 @@ export const role: Role<'attachments'> = {
   async start(context) {
     const { host, port, scanner } = readConfig(ATTACHMENTS_CONFIG, context.variables)
     const acts = keepActs(await context.openStore())
-    const { attachments, upload_quotas, idempotency_records, files } = await openAttachmentsStore(acts.store)
+    const store = await openAttachmentsStore(acts.store)
+    const { attachments, upload_quotas, idempotency_records, files } = store
+    const runs = await startRuns(store.runs)
     if (scanner === NO_SCANNER)
       log.warn({}, 'MULTIHUB_SCANNER=none: uploaded files are accepted without a virus scan')
     const content_check = createContentCheck()
@@ -46,6 +49,7 @@ export const role: Role<'attachments'> = {
       name: 'attachments',
       collection: attachments,
       clock_guard: context.clock_guard,
+      runs,
       keyOf: keyOfAttachment,
       effects: [
         ...bindCleanUp({ upload_quotas, files }, context.clientOf(AttachmentUseService)),
@@ -80,6 +84,7 @@ export const role: Role<'attachments'> = {
         // First, so that no check of a file delays the stop.
         await content_check.close()
         await runner.stop()
+        await runs.stop()
       },
     }
   },

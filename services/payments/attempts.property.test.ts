@@ -8,6 +8,7 @@ import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { propertyRuns } from '../../test/support/property-runs.ts'
+import { lastingRun } from '../../test/support/runs.ts'
 import { judgeBooks, judgeWrite, openAttemptBooks, statusOf } from './attempt-books.fixture.ts'
 import type { ProviderReport } from './connectors/connector.ts'
 import type { Anomaly, OperatorResolution } from './domain/anomaly.ts'
@@ -219,6 +220,7 @@ async function begin({ direction, sends_callbacks, window_ms, first_crash, creat
       name: 'payments',
       collection: stores.payments,
       clock_guard: trustedClock,
+      runs: lastingRun,
       keyOf: keyOfPayment,
       effects: [
         bindCreateAtProvider(deps),

@@ -14,6 +14,7 @@ import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { ErasedSubject, ErasureLog } from '#lib/patterns/erasures.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
+import { lastingRun } from '../../test/support/runs.ts'
 import type { AccountsOfPayments, FindAccount } from './connectors/find-account.ts'
 import type { CallResult, ProviderSuccess } from './domain/call-result.ts'
 import type { StoredPayment } from './domain/payment.ts'
@@ -139,6 +140,7 @@ export function startCrashingProcess(
     name: 'payments',
     collection: payments,
     clock_guard: trustedClock,
+    runs: lastingRun,
     keyOf: keyOfPayment,
     sweep_ms: 10,
     effects: bindEffects({

@@ -16,6 +16,7 @@ import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { lastingRun } from '../../test/support/runs.ts'
 import { type FormProvider, startFormProvider } from './connectors/form/form-provider.fixture.ts'
 import { beginDeposit } from './domain/new-payment.ts'
 import type { StoredPayment } from './domain/payment.ts'
@@ -63,6 +64,7 @@ async function heldDeposit(expires_in_seconds: number): Promise<Payment> {
     collection,
     keyOf: keyOfPayment,
     clock_guard: trustedClock,
+    runs: lastingRun,
     effects: [],
   })
   const payment_id = uuidv7()

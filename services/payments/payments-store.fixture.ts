@@ -9,6 +9,7 @@ import { openStore } from '#lib/store/open.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../test/support/hang-limit.ts'
+import { lastingRun } from '../../test/support/runs.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
@@ -60,6 +61,7 @@ export async function openPayments(): Promise<PaymentsFixture> {
       name: 'payments',
       collection: store.payments,
       clock_guard: trustedClock,
+      runs: lastingRun,
       ...options,
       keyOf: keyOfPayment,
       effects,

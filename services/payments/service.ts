@@ -19,6 +19,8 @@ import { every } from '#lib/base/time.ts'
 import { busLimitations } from '#lib/bus/authentication.ts'
 import type { Listening } from '#lib/http/network.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { startRuns } from '#lib/patterns/effects/runs.ts'
+import type { OnWritten } from '#lib/patterns/effects/writes.ts'
 import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } from '#lib/patterns/erasures.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
@@ -30,6 +32,7 @@ import { startAccountStates } from './account-states.ts'
 import { createAccountSelection } from './connectors/account-selection.ts'
 import { openConnectors } from './connectors/connect-account.ts'
 import { createFindAccount, findAccountOfPayment } from './connectors/find-account.ts'
+import type { StoredPayment } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
 import { createMovedAccountCheck } from './effects/moved-account.ts'
 import type { ProviderCallDeps } from './effects/provider-call.ts'
@@ -117,6 +120,15 @@ function keptBy(
   return { idempotency, clock_guard, erasures: createErasureLog(erasures_file, search), search }
 }
 
+/** What follows each write of a payment. */
+function onPaymentWritten(counter: ReturnType<typeof createPaymentCounter>): OnWritten<StoredPayment> {
+  return (after, before) => {
+    counter.onWritten(after, before)
+    measurePayment(after, before)
+    recordFailureSpans(after, before)
+  }
+}
+
 const RPCS = [
   createPaymentRpc,
   createPaymentRefundRpc,
@@ -134,6 +146,7 @@ export const role: Role<'payments'> = {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
     const acts = keepActs(await context.openStore(), ['reservation_refusals'])
     const store = await openPaymentsStore(acts.store, context.keys)
+    const runs = await startRuns(store.runs)
     const { registry, ...clients } = clientsOf(context)
     const registry_cache = createRegistryCache({ client: registry, bus: context.bus, role: 'payments' })
     const findRoute = async (service_id: string) => routeFromProto(await registry_cache.route(service_id))
@@ -155,18 +168,16 @@ export const role: Role<'payments'> = {
         providerCallbackPath(payment.attempt.account_id, payment),
       create_timeout_ms: config.create_timeout_ms,
       stopping: context.stopping,
+      mayAct: runs.mayAct,
     }
     const counter = createPaymentCounter(store.payment_counts)
     const runner = createEffectRunner({
       name: 'payments',
       collection: store.payments,
       clock_guard: context.clock_guard,
+      runs,
       keyOf: keyOfPayment,
-      onWritten: (after, before) => {
-        counter.onWritten(after, before)
-        measurePayment(after, before)
-        recordFailureSpans(after, before)
-      },
+      onWritten: onPaymentWritten(counter),
       effects: bindEffects({ store, provider_calls, publisher, findRoute, ...clients }),
     })
     const deps = {
@@ -205,7 +216,7 @@ export const role: Role<'payments'> = {
         await counter.stop()
         await publisher.close()
         await disconnect()
-        await Promise.all([numeric_ids.stop(), registry_cache.stop(), account_states.stop()])
+        await Promise.all([runs, numeric_ids, registry_cache, account_states].map((part) => part.stop()))
       },
     }
   },

@@ -1,8 +1,8 @@
 import type { RoleOperations } from '#lib/role/operations.ts'
-import { openOperations } from './store/operations.ts'
+import { openSandboxStore } from './store/operations.ts'
 
 /** What the commands of an installation need of the sandbox. */
 export const operations: RoleOperations = {
   name: 'sandbox',
-  openCollections: openOperations,
+  openCollections: openSandboxStore,
 }

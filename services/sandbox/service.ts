@@ -11,12 +11,13 @@ import { createHttpClient } from '#lib/http/client.ts'
 import type { Listening } from '#lib/http/network.ts'
 import { createSystemResolver } from '#lib/http/resolve-host.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
+import { startRuns } from '#lib/patterns/effects/runs.ts'
 import type { Role } from '#lib/role/role.ts'
 import type { Operation } from './domain/operation.ts'
 import { bindSendCallback } from './effects/send-callback.ts'
 import { createRequestHandler } from './http/handle-request.ts'
 import { serveProvider } from './http/server.ts'
-import { openOperations, operationKey } from './store/operations.ts'
+import { openSandboxStore, operationKey } from './store/operations.ts'
 
 /** The settings of the sandbox. */
 export const SANDBOX_CONFIG = {
@@ -50,13 +51,16 @@ export const role: Role<'sandbox'> = {
       context.variables,
     )
     const { clock_guard } = context
-    const operations = await openOperations(await context.openStore())
+    const store = await openSandboxStore(await context.openStore())
+    const { operations } = store
+    const runs = await startRuns(store.runs)
     const http = createHttpClient({ allow: allowAnyAddress, resolve: createSystemResolver() })
     const stopping = new AbortController()
     const runner = createEffectRunner<Operation>({
       name: 'operations',
       collection: operations,
       clock_guard,
+      runs,
       keyOf: operationKey,
       effects: [bindSendCallback({ http, key, stopping: stopping.signal })],
       sweep_ms: SWEEP_MS,
@@ -85,6 +89,7 @@ export const role: Role<'sandbox'> = {
         await server?.close()
         stopping.abort()
         await runner.stop()
+        await runs.stop()
         await http.close()
       },
     }

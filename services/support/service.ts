@@ -12,6 +12,7 @@ import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { publishEventHandler } from '#lib/patterns/effects/publisher.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { type Runs, startRuns } from '#lib/patterns/effects/runs.ts'
 import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } from '#lib/patterns/erasures.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
@@ -68,6 +69,7 @@ export const role: Role<'support'> = {
     const config = readConfig(SUPPORT_CONFIG, context.variables)
     const acts = keepActs(await context.openStore())
     const store = await openSupportStore(acts.store)
+    const runs = await startRuns(store.runs)
     const { tickets, ticket_comments, refunds, refund_comments, chargebacks } = store
     const payment_refunds = context.clientOf(PaymentRefundService)
     const publisher = await openPublisher(context, context.keys.event_support)
@@ -77,11 +79,15 @@ export const role: Role<'support'> = {
       attachments: context.clientOf(AttachmentService),
       keys: context.keys,
     }
-    const { ticket_effects, refund_effects, chargeback_effects } = createAllEffects(context, store, {
-      publish,
-      attachments: shared.attachments,
-      payment_refunds,
-    })
+    const { ticket_effects, refund_effects, chargeback_effects } = createAllEffects(
+      { ...context, runs },
+      store,
+      {
+        publish,
+        attachments: shared.attachments,
+        payment_refunds,
+      },
+    )
     const ticket_deps = {
       ...shared,
       tickets,
@@ -136,6 +142,7 @@ export const role: Role<'support'> = {
       async stop() {
         await erasure.stop()
         for (const { runner } of all_effects) await runner.stop()
+        await runs.stop()
         await publisher.close()
       },
     }
@@ -144,7 +151,7 @@ export const role: Role<'support'> = {
 
 /** Makes the runners of the effects of tickets, refunds and chargebacks. */
 function createAllEffects(
-  context: RoleContext<'support'>,
+  context: RoleContext<'support'> & { readonly runs: Runs },
   { tickets, ticket_comments, refunds, refund_comments, chargebacks }: SupportStore,
   {
     publish,
@@ -254,12 +261,12 @@ export function fileUsers({ tickets, ticket_comments, chargebacks }: SupportStor
 
 /** Makes the runner of the effects of one kind of resource, and the operator's retry of its stuck effects. */
 function createEffects<D extends EffectDocument & MerchantScope>(
-  { clock_guard }: Pick<RoleContext, 'clock_guard'>,
+  { clock_guard, runs }: Pick<RoleContext, 'clock_guard'> & { readonly runs: Runs },
   { name, key }: CollectionSpec,
   documents: Omit<StuckDocumentsDeps<D>, 'runner' | 'key_fields'> & {
     readonly effects: readonly BoundEffect<D>[]
   },
 ) {
-  const runner = createEffectRunner<D>({ ...documents, name, clock_guard })
+  const runner = createEffectRunner<D>({ ...documents, name, clock_guard, runs })
   return { name, runner, stuck: stuckDocuments<D>({ ...documents, runner, key_fields: key }) }
 }

@@ -13,6 +13,7 @@ import { resendCallback } from '../../services/payments/use-cases/notify-payment
 import { trustedClock } from '../support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { rpcConfig } from '../support/rpc.ts'
+import { lastingRun } from '../support/runs.ts'
 
 /** The points of a resend at which a process can be killed, in their order. */
 export const CRASH_POINTS = ['before queueing', 'after queueing', 'after the result'] as const
@@ -49,6 +50,7 @@ export async function openResend(
       keyOf: keyOfPayment,
       effects: [],
       clock_guard: trustedClock,
+      runs: lastingRun,
     }),
     idempotency: createIdempotency(payments.idempotency_records, trustedClock),
     notifier: {

@@ -48,8 +48,9 @@ async function runChild(
   store_location: StoreLocation,
   point: CrashPoint,
   effect_suffix: string,
+  lease_ms?: number,
 ): Promise<KilledChild> {
-  const job = JSON.stringify({ store_location, point, effect_suffix, orders: ORDERS })
+  const job = JSON.stringify({ store_location, point, effect_suffix, orders: ORDERS, lease_ms })
   const child = spawn(process.execPath, [CHILD, job], { stdio: ['ignore', 'ignore', 'inherit'] })
   const [code, signal] = await once(child, 'exit')
   return { store_location, end: signal ?? code }
@@ -64,12 +65,14 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       store_location = await newStoreLocation()
     })
     afterEach(async () => {
-      for (const { runner } of open) await runner.stop()
-      for (const { store } of open) await store.close()
+      for (const system of open) await system.close()
       open = []
     })
-    const openSystem = async (effects: readonly BoundEffect<Order>[] = []): Promise<EffectsSystem> => {
-      const opened = await openEffectsSystem(store_location, () => {}, effects)
+    const openSystem = async (
+      effects: readonly BoundEffect<Order>[] = [],
+      lease_ms?: number,
+    ): Promise<EffectsSystem> => {
+      const opened = await openEffectsSystem(store_location, () => {}, effects, lease_ms)
       open.push(opened)
       return opened
     }
@@ -117,6 +120,20 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
         }
         expect(await orders.get({ order_id: 'order-0' })).toBeDefined()
       })
+    })
+
+    test('the effects of a process that was killed go on long before its leases end', async () => {
+      const leases_ms = 600_000
+      const { end } = await runChild(store_location, 'before act', 'ship', leases_ms)
+      expect(end).toBe('SIGKILL')
+      const { runner, acts } = await openSystem([], leases_ms)
+      const killed = await orderOf('order-0')
+      runner.start()
+      const ended = await untilDone('order-0')
+      expect(ended?.done).toEqual(['charge', 'ship', 'report'])
+      expect(await acts.get({ act_id: 'order-0:ship' })).toMatchObject({ times: 1 })
+      const lease = killed?.effects.find(({ kind }) => kind === 'ship')?.lease
+      expect(lease?.until.getTime()).toBeGreaterThan(now().getTime() + leases_ms / 2)
     })
 
     test('two runners on the same documents run each effect once', async () => {

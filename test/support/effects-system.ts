@@ -8,6 +8,8 @@ import {
 } from '#lib/patterns/effects/define-effect.ts'
 import { EFFECT_INDEXES, type EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import { createRunStore, startRuns } from '#lib/patterns/effects/runs.ts'
+import { MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
@@ -43,6 +45,8 @@ export interface EffectsSystem {
   readonly orders: Collection<Order>
   readonly acts: Collection<Act>
   readonly runner: EffectRunner<Order>
+  /** Stops the runner as a process that stops in order does, and closes the store. */
+  close(): Promise<void>
 }
 
 /** An effect of orders without data. */
@@ -99,6 +103,9 @@ export async function openEffectsSystem(
     indexes: EFFECT_INDEXES,
   })
   const acts = await store.collection<Act>({ name: 'acts', partition: ['act_id'], key: ['act_id'] })
+  const runs = await startRuns(
+    createRunStore(await store.collection<Member<object>>(MEMBERS_SPEC), 'orders', store),
+  )
   const handler: OrderHandler = {
     lease_ms,
     tries_max: 20,
@@ -118,11 +125,17 @@ export async function openEffectsSystem(
     name: 'orders',
     collection: orders,
     clock_guard: trustedClock,
+    runs,
     keyOf: ({ order_id }) => ({ order_id }),
     effects: [...ordinary.filter(({ kind }) => !replaced.has(kind)), ...effects],
     sweep_ms: 50,
   })
-  return { store, orders, acts, runner }
+  const close = async (): Promise<void> => {
+    await runner.stop()
+    await runs.stop()
+    await store.close()
+  }
+  return { store, orders, acts, runner, close }
 }
 
 async function actOnce(acts: Collection<Act>, act_id: string): Promise<void> {

@@ -5,6 +5,7 @@ import { type LeaseTerms, leaseDue } from './leases.ts'
 
 const NOW = new Date('2026-11-21T10:00:00.000Z')
 const at = (ms: number): Date => new Date(NOW.getTime() + ms)
+const RUN = 'a run'
 const leaseAll = (): LeaseTerms => ({ lease_ms: 5_000 })
 
 function one(id: string, changes: Partial<Effect> = {}): Effect {
@@ -12,7 +13,7 @@ function one(id: string, changes: Partial<Effect> = {}): Effect {
 }
 const documentOf = (...effects: Effect[]): EffectDocument => ({ effects })
 const leasedIds = (document: EffectDocument, instant = NOW): string[] =>
-  leaseDue(document, instant, leaseAll)
+  leaseDue(document, instant, RUN, leaseAll)
     .effects.filter((candidate) => candidate.tries > 0)
     .map(({ id }) => id)
 
@@ -53,11 +54,11 @@ describe('the lanes', () => {
 })
 
 describe('a lease', () => {
-  test('counts the try and has its own token and the given duration', () => {
-    const { effects } = leaseDue(documentOf(one('a'), one('b')), NOW, leaseAll)
+  test('counts the try, and has its own token, the given duration and the run of its holder', () => {
+    const { effects } = leaseDue(documentOf(one('a'), one('b')), NOW, RUN, leaseAll)
     const [first, second] = effects.map(({ lease }) => lease)
     expect(effects.map(({ tries }) => tries)).toEqual([1, 1])
-    expect(first?.until).toEqual(at(5_000))
+    expect(first).toMatchObject({ until: at(5_000), run: RUN })
     expect(first?.token).not.toBe(second?.token)
   })
 
@@ -71,7 +72,7 @@ describe('a lease', () => {
 
   test('is not given for effects that the runner rejects, and the same document is returned', () => {
     const document = documentOf(one('a'))
-    expect(leaseDue(document, NOW, () => undefined)).toBe(document)
+    expect(leaseDue(document, NOW, RUN, () => undefined)).toBe(document)
   })
 })
 
@@ -108,7 +109,7 @@ describe('the due times', () => {
         const scheduled = withDueTimes(document, NOW)
         const instants = Array.from({ length: 11 }, (_, step) => at(step - 5))
         const leaseLane = (candidate: Effect) => (candidate.lane === lane ? leaseAll() : undefined)
-        const first = instants.find((instant) => leaseDue(document, instant, leaseLane) !== document)
+        const first = instants.find((instant) => leaseDue(document, instant, RUN, leaseLane) !== document)
         expect(scheduled[`${lane}_due_at`]).toEqual(first)
       }),
     )

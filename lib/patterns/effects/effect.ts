@@ -4,7 +4,7 @@ import type { Value } from '#lib/store/store.ts'
 //
 //   added ──▶ waits ──▶ due ──▶ leased ──▶ removed, with its outcome, in one write
 //             for `after`,  ▲       │
-//             its lane,     └───────┤ the try failed, or its process crashed and the lease expired
+//             its lane,     └───────┤ the try failed, or its process crashed: its run is dead, or the lease expired
 //             `due_at`              └──▶ stuck after its last try ──▶ due, when the operator retries it
 
 /**
@@ -20,6 +20,13 @@ export const LANES: readonly Lane[] = ['money', 'independent', 'external', 'even
 
 /** The data of an effect as stored. `defineEffect` is the only place that encodes and decodes it. */
 export type StoredEffectData = { readonly [field: string]: Value | undefined }
+
+/** The right to run an effect. `run` is the run of a process that has it (`runs.ts`); earlier releases do not write it. */
+export interface Lease {
+  readonly token: string
+  readonly until: Date
+  readonly run?: string
+}
 
 /**
  * Work that must follow a change of a document. It is stored in the same write as that change, and removed in the
@@ -40,7 +47,7 @@ export interface Effect {
   readonly due_at: Date
   /** When it was due for the first time; absent while that is `due_at`. Later tries keep it, so it shows the whole delay. */
   readonly first_due_at?: Date
-  readonly lease?: { readonly token: string; readonly until: Date }
+  readonly lease?: Lease
   /** Set when all tries are used up. A stuck effect waits for the operator and blocks only what depends on it. */
   readonly stuck?: boolean
   /** The name of the error of the last failed try. */

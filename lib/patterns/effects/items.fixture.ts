@@ -8,10 +8,12 @@ import type { Collection } from '#lib/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
+import { lastingRun } from '../../../test/support/runs.ts'
 import type { ClockGuard } from '../clock-guard.ts'
 import { type BoundEffect, defineEffect, type EffectDefinition, type EffectHandler } from './define-effect.ts'
 import { EFFECT_INDEXES, type EffectDocument, type Lane, withDueTimes } from './effect.ts'
 import { createEffectRunner, type EffectRunner } from './runner.ts'
+import type { Runs } from './runs.ts'
 
 /** The smallest document with effects. */
 export interface Item extends EffectDocument {
@@ -29,6 +31,7 @@ export interface ItemsFixture extends AsyncDisposable {
     effects: readonly BoundEffect<Item>[],
     collection?: Collection<Item>,
     clock_guard?: ClockGuard,
+    runs?: Runs,
   ): EffectRunner<Item>
   /** Stores `count` items with one effect each, which has been due for `due_since_ms`, as a crash leaves them. */
   store(count: number, effect: ItemEffect, due_since_ms: number): Promise<void>
@@ -79,12 +82,13 @@ async function openItems(): Promise<ItemsFixture> {
   const items = await store.collection<Item>({ name: 'items', partition: key, key, indexes: EFFECT_INDEXES })
   return {
     items,
-    runner(effects, collection = items, clock_guard = trustedClock) {
+    runner(effects, collection = items, clock_guard = trustedClock, runs = lastingRun) {
       const keyOf = ({ item_id }: Item) => ({ item_id })
       return createEffectRunner<Item>({
         name: 'items',
         collection,
         clock_guard,
+        runs,
         keyOf,
         effects,
         sweep_ms: 10,

@@ -1,10 +1,11 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { useClock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { createSwitchedRuns, lastingRun } from '../../../test/support/runs.ts'
 import { createBudget } from './budget.ts'
 import type { BoundEffect } from './define-effect.ts'
 import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
@@ -154,6 +155,73 @@ test('a lease is used once, however often the caller runs the document that it g
   await runner.stop()
 })
 
+describe('an effect that was leased before this process could be taken for dead', () => {
+  async function leaseAndPause() {
+    const charge = gatedCharge('first')
+    const runs = createSwitchedRuns('paused')
+    const runner = fixture().runner([charge.bound], undefined, undefined, runs)
+    const leased = await runner.insert(itemWith('one', chargeEffect))
+    runs.setMayAct(false)
+    let has_begun = false
+    void charge.began.then(() => {
+      has_begun = true
+    })
+    const running = runner.runEffects(leased)
+    charge.release()
+    return { runner, runs, running, hasBegun: () => has_begun }
+  }
+
+  test('begins when the heartbeat is confirmed again, if it still has the lease', async () => {
+    const { runner, runs, running, hasBegun } = await leaseAndPause()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(hasBegun()).toBe(false)
+    runs.setMayAct(true)
+    expect(await running).toMatchObject({ by: 'first', effects: [] })
+    await runner.stop()
+  })
+
+  test('does not begin when another process has taken over', async () => {
+    const { runner, runs, running, hasBegun } = await leaseAndPause()
+    const second = gatedCharge('second')
+    second.release()
+    const other_runs = createSwitchedRuns('other')
+    other_runs.setDead('paused')
+    const other = fixture().runner([second.bound], undefined, undefined, other_runs)
+    other.start()
+    await fixture().untilDone('one')
+    runs.setMayAct(true)
+    await running
+    expect(hasBegun()).toBe(false)
+    expect(await fixture().items.get({ item_id: 'one' })).toMatchObject({ by: 'second' })
+    await Promise.all([runner.stop(), other.stop()])
+  })
+
+  test.each<[string, (stop: () => Promise<void>) => void]>([
+    ['its lease ends', () => clock.stepWall(LEASE_MS + 1)],
+    ['the process stops', (stop) => void stop()],
+  ])('does not begin when %s first', async (_, end) => {
+    const { runner, running, hasBegun } = await leaseAndPause()
+    end(runner.stop)
+    expect(await running).toMatchObject({ effects: [{ tries: 1 }] })
+    expect(hasBegun()).toBe(false)
+    await runner.stop()
+  })
+
+  test('is not leased by another write meanwhile', async () => {
+    const charge = gatedCharge('first')
+    charge.release()
+    const runs = createSwitchedRuns('paused')
+    const runner = fixture().runner([charge.bound], undefined, undefined, runs)
+    runs.setMayAct(false)
+    const { effects } = await runner.insert(itemWith('one', chargeEffect))
+    expect(effects).toMatchObject([{ tries: 0 }])
+    runner.start()
+    runs.setMayAct(true)
+    await fixture().untilDone('one')
+    await runner.stop()
+  })
+})
+
 /** The items, whose writes fail while the test says so. */
 function withFailingWrites(): {
   items: Collection<Item>
@@ -239,6 +307,7 @@ test('a failure that ends several effects of a document, one after the other, ha
     name: 'items',
     collection: items,
     clock_guard: trustedClock,
+    runs: lastingRun,
     keyOf: ({ item_id }) => ({ item_id }),
     effects: [first, next],
     log: { warn: ({ effect }) => void lines.push(effect) },

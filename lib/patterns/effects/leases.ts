@@ -72,19 +72,20 @@ function budgetOf<D extends EffectDocument>(
 }
 
 /**
- * Leases every effect that can run at `at` and for which `termsOf` gives terms, each under a new token, and counts the try.
- * Returns the same document when there is nothing to lease.
+ * Leases every effect that can run at `at` and for which `termsOf` gives terms, each under a new token for this run of a process,
+ * and counts the try. Returns the same document when there is nothing to lease.
  */
 export function leaseDue<D extends EffectDocument>(
   document: D,
   at: Date,
+  run: string,
   termsOf: (candidate: Effect) => LeaseTerms | undefined,
 ): D {
   const leased = new Map<Effect, Effect>()
   for (const candidate of dueEffects(document, at)) {
     const terms = termsOf(candidate)
     if (terms === undefined) continue
-    const lease = { token: randomHex(12), until: new Date(at.getTime() + terms.lease_ms) }
+    const lease = { token: randomHex(12), until: new Date(at.getTime() + terms.lease_ms), run }
     const timed = terms.repeats ? nextRun(candidate, lease.until) : triedAgain(candidate)
     leased.set(candidate, { ...timed, lease, tries: candidate.tries + 1 })
   }

@@ -10,13 +10,16 @@ import { inSpan, type SpanDescription, type SpanKind } from '#lib/telemetry/span
 import { type BackgroundWork, createBackgroundWork } from '../background-work.ts'
 import type { ClockGuard } from '../clock-guard.ts'
 import { insertOrGet } from '../update.ts'
+import { type BeginCheck, createBeginCheck } from './begin.ts'
 import type { BoundEffect, DocumentChange } from './define-effect.ts'
 import { countedTries, type Effect, type EffectDocument, LANES, type Lane } from './effect.ts'
 import { createEffectCapacity } from './leases.ts'
 import { measureEffects } from './measure-effects.ts'
 import { createOutcomeBatcher, type OutcomeBatcher, recordFailure } from './outcomes.ts'
+import type { Runs } from './runs.ts'
 import { resetStuckEffect } from './stuck-effects.ts'
 import { createSweep } from './sweeper.ts'
+import { startTakeover } from './takeover.ts'
 import { createEffectWrites, type EffectWrites, type OnWritten } from './writes.ts'
 
 // The writes, and what each of them leads to:
@@ -31,6 +34,8 @@ import { createEffectWrites, type EffectWrites, type OnWritten } from './writes.
 //        │
 //   sweeper           leases what became due later, and what a crash or a failure left
 //
+//   takeover          ends the leases of processes that died, so that the sweeper finds their effects
+//
 // The write that applies an outcome also leases the effects that it adds, and the same call runs them.
 
 /** Writes documents that have effects, and runs those effects. */
@@ -44,6 +49,8 @@ interface EffectRunnerOptions<D extends EffectDocument> {
   readonly keyOf: (document: D) => Fields
   readonly effects: readonly BoundEffect<D>[]
   readonly clock_guard: ClockGuard
+  /** The run of this process, and of the others that share the store. */
+  readonly runs: Runs
   readonly sweep_ms?: number
   /** Called after each write that is known to have succeeded, with what it has replaced. */
   readonly onWritten?: OnWritten<D>
@@ -63,17 +70,19 @@ const in_flight = level('multihub_effects_in_flight', 'Effects that this process
  * throw `Unavailable`, because they would store wrong times; other processes do the work.
  */
 export function createEffectRunner<D extends EffectDocument>(options: EffectRunnerOptions<D>) {
-  const { name, collection, keyOf, effects, clock_guard, sweep_ms = SWEEP_MS, onWritten } = options
+  const { name, collection, keyOf, effects, clock_guard, runs, sweep_ms = SWEEP_MS, onWritten } = options
   const by_kind = new Map(effects.map((bound) => [bound.kind, bound]))
   const timers: Timer[] = []
   let stopping = false
 
   const background = createBackgroundWork()
-  const capacity = createEffectCapacity(by_kind, () => !stopping && clock_guard.isTrusted())
+  const mayLease = (): boolean => !stopping && clock_guard.isTrusted() && runs.mayAct()
+  const capacity = createEffectCapacity(by_kind, mayLease)
   const isStopping = (): boolean => stopping
-  const writes = createEffectWrites<D>({ collection, keyOf, capacity, isStopping, onWritten })
+  const writes = createEffectWrites<D>({ collection, keyOf, capacity, runs, isStopping, onWritten })
+  const check = createBeginCheck({ collection, keyOf, clock_guard, runs, isStopping })
   const logUnfinished = createLogUnfinished(options.log ?? log)
-  const runEffects = createRunLeased(by_kind, writes, background, clock_guard, logUnfinished)
+  const runEffects = createRunLeased(by_kind, writes, background, check, logUnfinished)
   // What follows an act in the background can be written before the act ends: it is not a change of the operator's.
   const runInBackground = (document: Stored<D>): Promise<void> =>
     background.track(
@@ -137,15 +146,13 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
     /** Starts the sweeper, which runs what becomes due later, and takes over what a crash or a failure left behind. */
     start(): void {
       const sweep_options = { collection, capacity, writes, runEffects: runInBackground, sweep_ms }
+      timers.push(startTakeover({ collection, keyOf, by_kind, writes, runs, mayLease, background }))
       for (const lane of LANES) {
         const sweep = createSweep<D>(lane, sweep_options)
         const onError = (error: unknown): void => log.warn({ error }, 'sweep of due effects failed')
         timers.push(every(sweep_ms, () => background.track(sweep(), onError), onError))
       }
-      const measure = (): Promise<void> => measureEffects(name, collection)
-      timers.push(
-        every(MEASURE_MS, measure, (error) => log.debug({ error }, 'effects could not be measured')),
-      )
+      timers.push(startMeasuring(name, collection))
     },
     /** Leases nothing more, and resolves when all running work has ended. */
     async stop(): Promise<void> {
@@ -154,6 +161,12 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
       await background.ended()
     },
   }
+}
+
+/** Measures the effects of a collection again and again. */
+function startMeasuring(name: string, collection: Collection<EffectDocument>): Timer {
+  const onError = (error: unknown): void => log.debug({ error }, 'effects could not be measured')
+  return every(MEASURE_MS, () => measureEffects(name, collection), onError)
 }
 
 /** The document with an effect that can be leased now. */
@@ -172,7 +185,7 @@ function createRunLeased<D extends EffectDocument>(
   by_kind: ReadonlyMap<string, BoundEffect<D>>,
   writes: EffectWrites<D>,
   background: BackgroundWork,
-  clock_guard: ClockGuard,
+  check: BeginCheck<D>,
   logUnfinished: LogUnfinished,
 ): (document: Stored<D>) => Promise<Stored<D>> {
   async function runOne(
@@ -192,25 +205,23 @@ function createRunLeased<D extends EffectDocument>(
     }
   }
 
-  /**
-   * When the lease has expired meanwhile, or the clock of this process was set, another process may have the lease by now.
-   * A repeated effect may run in both processes.
-   */
-  const mayBegin = ({ lease }: Effect, { repeats = false }: BoundEffect<D>): boolean =>
-    (repeats || (lease !== undefined && lease.until.getTime() > now().getTime())) && clock_guard.isTrusted()
-
   async function runLeased(document: Stored<D>, batcher: OutcomeBatcher<D>): Promise<Stored<D>> {
     const awaited: Promise<Stored<D>>[] = []
     for (const effect of document.effects) {
       const release = writes.useLease(effect)
       if (!release) continue
       const bound = by_kind.get(effect.kind)
-      if (!bound || !mayBegin(effect, bound)) {
+      if (!bound || !check.mayBegin(effect, bound)) {
         release()
         continue
       }
       batcher.begin(effect)
-      const act = () => runHandler(document, effect, bound, release)
+      const act = async (): Promise<DocumentChange<D>> => {
+        if (check.mayAct() || (await check.regainsLease(document, effect, bound)))
+          return runHandler(document, effect, bound, release)
+        release()
+        return (current) => current
+      }
       const work = runOne(document, effect, bound, act, batcher)
       if (effect.lane !== 'event') awaited.push(work)
       void background.track(work, (error) => logUnfinished(error, effect))

@@ -10,6 +10,7 @@ import { withTraceparent } from '#lib/telemetry/span.ts'
 import { type EffectDocument, withDueTimes } from './effect.ts'
 import { createUnusedLeases, type EffectCapacity, leaseDue, type Reserve } from './leases.ts'
 import { applyOutcomes, type EffectOutcome } from './outcomes.ts'
+import type { Runs } from './runs.ts'
 
 /** Writes documents with effects. Each write also leases to this process the effects that can run after it. */
 export type EffectWrites<D extends EffectDocument> = ReturnType<typeof createEffectWrites<D>>
@@ -19,6 +20,7 @@ interface EffectWritesOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
   readonly capacity: EffectCapacity<D>
+  readonly runs: Pick<Runs, 'run_id'>
   readonly isStopping: () => boolean
   readonly onWritten?: OnWritten<D> | undefined
 }
@@ -30,14 +32,14 @@ const OUTCOME_BACKOFF = { first_ms: 50, max_ms: 1_000 }
 
 /** Makes the writes of one collection. */
 export function createEffectWrites<D extends EffectDocument>(options: EffectWritesOptions<D>) {
-  const { collection, keyOf, capacity, isStopping, onWritten = () => {} } = options
+  const { collection, keyOf, capacity, runs, isStopping, onWritten = () => {} } = options
   const unused_leases = createUnusedLeases()
 
   /** Leases what is due. `releases` has what was reserved for that, by effect id. */
   function lease(document: D, at: Date, reserve: Reserve<D>) {
     unused_leases.dropExpired(at)
     const releases = new Map<string, Release>()
-    const leased = leaseDue(document, at, (candidate) => {
+    const leased = leaseDue(document, at, runs.run_id, (candidate) => {
       const reservation = reserve(document, candidate)
       if (reservation) releases.set(candidate.id, reservation.release)
       return reservation
@@ -76,6 +78,8 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
   }
 
   const change = createChange(leasing, onWritten)
+  const replaceUnleased = (document: D, version: number) =>
+    collection.replace(withDueTimes(document, now()), version)
 
   return {
     /** Inserts a document with its effects already leased, so that the sweeper never competes with the writer. */
@@ -86,6 +90,8 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
     },
     /** Changes a document like the function `update`, and leases the effects that can run then. */
     update: change,
+    /** Changes a document in the same way, and leases nothing. */
+    updateUnleased: createChange({ get: collection.get, replace: replaceUnleased }, onWritten),
     /**
      * Replaces a document that was just found by `next`, which may be the same, and leases what `reserve` accepts.
      * `undefined` when that changes nothing and leases nothing, or when another writer was faster.

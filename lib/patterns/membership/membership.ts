@@ -1,6 +1,7 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { clock, every } from '#lib/base/time.ts'
-import type { Collection, CollectionSpec } from '#lib/store/store.ts'
+import { Conflict } from '#lib/store/errors.ts'
+import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { deleteUnchanged, upsert } from '../update.ts'
 
@@ -38,14 +39,25 @@ export const MEMBERS_SPEC: CollectionSpec = {
 const KEPT_MS = 600_000
 const MEMBERS_MAX = 1_000
 
-/** Makes the list of the processes of a role over the collection of `MEMBERS_SPEC`. */
-export function createMembers<F extends object>(collection: Collection<Member<F>>, role: string) {
+/**
+ * Makes the list of the processes of a role over the collection of `MEMBERS_SPEC`. `kept_ms` is how long the document of a dead
+ * process stays.
+ */
+export function createMembers<F extends object>(
+  collection: Collection<Member<F>>,
+  role: string,
+  kept_ms = KEPT_MS,
+) {
   return {
-    /** Writes a heartbeat: the document of the process gets another version, which is returned. */
-    async beat(address: string, announced: F): Promise<number> {
-      const expires_at = new Date(clock.now_ms() + KEPT_MS)
+    /**
+     * Writes a heartbeat: the document of the process gets another version, which is returned. `before` is the version of its last
+     * heartbeat, with which this one costs no read.
+     */
+    async beat(address: string, announced: F, before?: number): Promise<number> {
+      const expires_at = new Date(clock.now_ms() + kept_ms)
       const member = { ...announced, role, address, expires_at }
-      const stored = await upsert(collection, { role, address }, () => member)
+      const replaced = before === undefined ? undefined : await replaceVersion(collection, member, before)
+      const stored = replaced ?? (await upsert(collection, { role, address }, () => member))
       if (stored === undefined) throw new Error('a heartbeat was not written')
       return stored.version
     },
@@ -56,6 +68,20 @@ export function createMembers<F extends object>(collection: Collection<Member<F>
       const found = await collection.find('key', { equals: [role] }, { limit: MEMBERS_MAX })
       return new Map(found.map((member) => [member.address, member]))
     },
+  }
+}
+
+/** Replaces this version of a document; `undefined` when it is another one, or gone. */
+async function replaceVersion<D extends object>(
+  collection: Pick<Collection<D>, 'replace'>,
+  document: D,
+  version: number,
+): Promise<Stored<D> | undefined> {
+  try {
+    return await collection.replace(document, version)
+  } catch (error) {
+    if (error instanceof Conflict) return undefined
+    throw error
   }
 }
 
@@ -78,24 +104,31 @@ interface MembershipOptions<F extends object> {
   /** Called with the number of live processes when they have changed. */
   readonly onChange: (live_count: number) => void
   readonly heartbeat_ms?: number
+  /** Whether no other process lived at the start: those of the first reading are dead, unless they write once more. */
+  readonly is_alone?: boolean
 }
 
 /**
  * Creates the membership of a process. It counts heartbeats and compares no clocks: a process is dead when its document
- * stays the same for `MISSED_MAX` readings in a row, so that no process counts as dead after an outage of the store.
+ * stays the same for `MISSED_MAX` readings in a row. A reading follows an own heartbeat that was confirmed, so nothing is counted
+ * while this process cannot write, nor at the first reading after that, which may be the first that the others could be seen at.
  * Views may differ between processes for a moment, so they may only serve speed: safety needs a fence.
  */
 export function createMembership<F extends object>(options: MembershipOptions<F>) {
   const { members, self_address, isFit, announce, onChange, heartbeat_ms = HEARTBEAT_MS } = options
-  const seen = new Map<string, { readonly heartbeat: Heartbeat<F>; readonly missed: number }>()
+  const readings = createReadings<F>(self_address, options.is_alone ?? false)
   let live: readonly string[] = []
   let is_member = false
   let own_version: number | undefined
+  let confirmed_ms = Number.NEGATIVE_INFINITY
+  let was_interrupted = false
   let last_round = Promise.resolve()
 
   async function takePart(): Promise<void> {
     if (is_member && isFit()) {
-      own_version = await members.beat(self_address, announce())
+      const sent_ms = clock.monotonic_ms()
+      own_version = await members.beat(self_address, announce(), own_version)
+      confirmed_ms = sent_ms
     } else if (own_version !== undefined) {
       await members.remove(self_address, own_version)
       own_version = undefined
@@ -103,13 +136,8 @@ export function createMembership<F extends object>(options: MembershipOptions<F>
   }
 
   function observe(heartbeats: ReadonlyMap<string, Heartbeat<F>>): void {
-    for (const address of seen.keys()) if (!heartbeats.has(address)) seen.delete(address)
-    for (const [address, heartbeat] of heartbeats) {
-      const before = seen.get(address)
-      const missed = before?.heartbeat.version === heartbeat.version ? before.missed + 1 : 0
-      seen.set(address, { heartbeat, missed })
-    }
-    const now_live = [...seen].filter(([, { missed }]) => missed < MISSED_MAX).map(([address]) => address)
+    readings.add(heartbeats, was_interrupted ? 0 : 1)
+    const now_live = readings.live()
     if (now_live.length === live.length && now_live.every((address) => live.includes(address))) return
     live = now_live
     onChange(live.length)
@@ -121,7 +149,9 @@ export function createMembership<F extends object>(options: MembershipOptions<F>
       try {
         await takePart()
         observe(await members.list())
+        was_interrupted = false
       } catch (error) {
+        was_interrupted = true
         log.warn({ error }, 'a heartbeat could not be written or those of the other processes not be read')
       }
     })
@@ -140,8 +170,14 @@ export function createMembership<F extends object>(options: MembershipOptions<F>
      * The addresses of the live processes; the same array until they change. It has this process only while it takes part.
      */
     live: () => live,
+    /** The addresses of the processes that have died and whose documents are still there. */
+    dead: readings.dead,
+    /** Whether a process has died. One that this process does not know has not. */
+    isDead: readings.isDead,
+    /** How long ago the last own heartbeat that was confirmed was sent, by the monotonic clock; infinity before the first one. */
+    confirmedAgoMs: () => clock.monotonic_ms() - confirmed_ms,
     /** The last heartbeat of a process. */
-    heartbeatOf: (address: string) => seen.get(address)?.heartbeat,
+    heartbeatOf: readings.heartbeatOf,
     /** Takes part from now on. Resolves when the others can see that, and `live` is known. */
     join(): Promise<void> {
       is_member = true
@@ -153,5 +189,29 @@ export function createMembership<F extends object>(options: MembershipOptions<F>
       timer.cancel()
       await leave()
     },
+  }
+}
+
+/** Counts for each process the readings in a row without a new heartbeat. */
+function createReadings<F extends object>(self_address: string, is_alone: boolean) {
+  const seen = new Map<string, { readonly heartbeat: Heartbeat<F>; readonly missed: number }>()
+  let has_read = false
+  const isDead = (address: string): boolean => (seen.get(address)?.missed ?? 0) >= MISSED_MAX
+  return {
+    /** Adds a reading, which counts for `counted`. */
+    add(heartbeats: ReadonlyMap<string, Heartbeat<F>>, counted: 0 | 1): void {
+      for (const address of seen.keys()) if (!heartbeats.has(address)) seen.delete(address)
+      for (const [address, heartbeat] of heartbeats) {
+        const before = seen.get(address)
+        const is_earlier = is_alone && !has_read && address !== self_address
+        const missed = before?.heartbeat.version === heartbeat.version ? before.missed + counted : 0
+        seen.set(address, { heartbeat, missed: is_earlier ? MISSED_MAX : missed })
+      }
+      has_read = true
+    },
+    isDead,
+    live: (): readonly string[] => [...seen.keys()].filter((address) => !isDead(address)),
+    dead: (): readonly string[] => [...seen.keys()].filter(isDead),
+    heartbeatOf: (address: string) => seen.get(address)?.heartbeat,
   }
 }

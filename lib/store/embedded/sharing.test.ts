@@ -61,6 +61,25 @@ describe('an environment that another process opens during writes', () => {
     }
   })
 
+  test('tells whether it was alone when it was opened', async () => {
+    expect(environment.is_alone).toBe(true)
+    const second = await openEnvironment(directory, HANG_LIMIT_MS)
+    expect(second.is_alone).toBe(false)
+    await second.release()
+    await environment.release()
+    const child = spawn(process.execPath, [...process.execArgv, OPENER, directory, 'stays'], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    await once(child, 'message')
+    environment = await openEnvironment(directory, HANG_LIMIT_MS)
+    expect(environment.is_alone).toBe(false)
+    await environment.release()
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    environment = await openEnvironment(directory, HANG_LIMIT_MS)
+    expect(environment.is_alone).toBe(true)
+  })
+
   test('keeps the last write when its number was set back', async () => {
     await environment.write(() => putting('a'))
     await environment.write(() => putting('b'))

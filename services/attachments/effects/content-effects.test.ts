@@ -7,6 +7,7 @@ import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { Blobs } from '#lib/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
+import { lastingRun } from '../../../test/support/runs.ts'
 import { openTestStore } from '../../../test/support/store.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { inspectContentEffect, scanContentEffect } from '../domain/attachment-effects.ts'
@@ -75,6 +76,7 @@ test('a file is scanned again within a minute, however long the scanner was down
     name: 'attachments',
     collection: attachments,
     clock_guard: trustedClock,
+    runs: lastingRun,
     keyOf: keyOfAttachment,
     effects: [scan],
   })

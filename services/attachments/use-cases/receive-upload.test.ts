@@ -8,6 +8,7 @@ import type { Blobs } from '#lib/store/store.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { lastingRun } from '../../../test/support/runs.ts'
 import { type AttachmentsFixture, MERCHANT, startAttachments, TEXT } from '../attachments.fixture.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { deleteBytesEffect } from '../domain/attachment-effects.ts'
@@ -40,6 +41,7 @@ async function openDeps() {
     name: 'attachments',
     collection: attachments,
     clock_guard: trustedClock,
+    runs: lastingRun,
     keyOf: keyOfAttachment,
     effects: [],
   })

@@ -4,7 +4,7 @@ import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts
 import { eventually } from '../../../test/support/eventually.ts'
 import type { CallResult } from '../domain/call-result.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
-import { pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
+import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { keyOfPayment } from '../store/payments.ts'
@@ -163,4 +163,41 @@ test('is not sent for a payment that is final', async () => {
   const payment = await create(fixture, connector.deps(), depositOn(['first'], { status: 'declined' }))
   expect(payment).toMatchObject({ status: 'declined', effects: [] })
   expect(connector.creates).toEqual([])
+})
+
+describe('a process that was paused after the effect began, so that the others may take it for dead', () => {
+  const paused = { mayAct: () => false }
+
+  test('sends no create, and leaves it with all its tries', async () => {
+    await using fixture = await openPayments()
+    const connector = scriptedConnector(() => PENDING)
+    const payment = await create(fixture, connector.deps(paused), depositOn(['first', 'second']))
+    expect(connector.creates).toEqual([])
+    expect(payment).toMatchObject({ status: 'created', attempt: { number: 1 } })
+    expect(payment.effects.filter(createAtProviderEffect.matches)).toMatchObject([{ tries: 0 }])
+  })
+
+  test('neither repeats a create nor asks the provider', async () => {
+    await using fixture = await openPayments()
+    let lookups = 0
+    const connector = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }), {
+      idempotency_window_ms: Number.POSITIVE_INFINITY,
+      async lookUp() {
+        lookups += 1
+        return { kind: 'not_found' }
+      },
+    })
+    const payment = await create(fixture, connector.deps(), depositOn(['first']))
+    const poll = payment.effects.find(pollProviderEffect.matches)
+    const stored = await fixture.store.payments.get(keyOfPayment(payment))
+    if (!poll || !stored) throw new Error('the payment has no poll')
+    const asked = (await bindPollProvider(connector.deps(paused)).run(poll, stored))(stored)
+    expect([lookups, asked.effects.find(repeatCreateEffect.matches)]).toEqual([0, undefined])
+
+    const polled = (await bindPollProvider(connector.deps()).run(poll, stored))(stored)
+    const repeat = polled.effects.find(repeatCreateEffect.matches)
+    if (!repeat) throw new Error('the poll does not repeat the create')
+    await bindRepeatCreate(connector.deps(paused)).run(repeat, { ...stored, ...polled })
+    expect(connector.creates).toHaveLength(1)
+  })
 })

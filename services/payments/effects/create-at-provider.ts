@@ -29,7 +29,7 @@ const REFUNDS_PER_ACCOUNT_MAX = 128
 const REPEATS_PER_ACCOUNT_MAX = 128
 /** The part of `create_timeout_ms` that a try needs. With less left, the next account is tried after the merchant's response. */
 const ATTEMPT_MIN_PART = 0.1
-/** The pause of a create whose account's state cannot be read. */
+/** The pause of a create whose account's state cannot be read, or whose process may not act now. */
 const UNKNOWN_STATE_MS = 1_000
 /** How much later that try is due. Not at once, because the merchant's request waits for all effects that are due. */
 const AFTER_RESPONSE_MS = 5_000
@@ -66,7 +66,8 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
         return applyResult(ref, ACCOUNT_MOVED, 0)
       // The last question before the send, so that no time passes in between.
       const state = await deps.account_states.recentStateOf(operation.payment.attempt.account_id)
-      if (state === 'unknown') return sendLater(operation, UNKNOWN_STATE_MS)
+      // The process may have been paused since the effect began, and another one have its lease now.
+      if (state === 'unknown' || !deps.mayAct()) return sendLater(operation, UNKNOWN_STATE_MS)
       if (state === 'disabled') return withoutSending(deps, operation)
       const { is_awaited } = OPERATION_RULES[operation.kind]
       const timeLeft = (): number | undefined =>
@@ -149,7 +150,7 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
       if (!may_send || (await deps.isMoved(operation))) return (current) => current
       // The poll adds it again, so it is sent when the operator has enabled the account.
       const state = await deps.account_states.recentStateOf(operation.payment.attempt.account_id)
-      if (state === 'unknown' || state === 'disabled') return (current) => current
+      if (state === 'unknown' || state === 'disabled' || !deps.mayAct()) return (current) => current
       const response = await sendCreate(deps, operation, { is_repeated: true, timeout_ms })
       return applyCreateResponse(deps, operation, response, { poll_ms: schedule.first_ms })
     },

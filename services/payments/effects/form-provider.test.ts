@@ -59,6 +59,7 @@ function deps(): ProviderCallDeps {
     providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',
     create_timeout_ms: 30_000,
     stopping: new AbortController().signal,
+    mayAct: () => true,
   }
 }
 

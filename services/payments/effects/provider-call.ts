@@ -31,6 +31,8 @@ export interface ProviderCallDeps extends AccountsOfPayments {
   readonly create_timeout_ms: number
   /** Aborted when the process stops. Provider calls then end at once. */
   readonly stopping: AbortSignal
+  /** Whether this process may call a provider: the others do not take it for dead (`Runs`). */
+  mayAct(): boolean
 }
 
 /**
@@ -54,12 +56,13 @@ export const LEASE_SLACK_MS = 5_000
 export const CALL_TRIES_MAX = 20
 
 /** Asks the provider for the status of an operation. */
-export function lookUp(
-  { stopping }: ProviderCallDeps,
+export async function lookUp(
+  { stopping, mayAct }: ProviderCallDeps,
   connector: Connector,
   { kind, idempotency_key }: Operation,
 ): Promise<LookupResult> {
-  return connector.lookUp({ kind, idempotency_key }, LOOKUP_TIMEOUT_MS, stopping)
+  if (!mayAct()) return { kind: 'unknown', reason: 'the heartbeat of this process is not confirmed' }
+  return await connector.lookUp({ kind, idempotency_key }, LOOKUP_TIMEOUT_MS, stopping)
 }
 
 /** The change that applies a report to an operation. If nothing polls the provider yet, the first poll is after `poll_ms`. */

@@ -82,6 +82,7 @@ export function scriptedConnector(
       providerCallbackUrl: () => 'http://127.0.0.1:1/callbacks',
       create_timeout_ms: 30_000,
       stopping: new AbortController().signal,
+      mayAct: () => true,
       ...deps_changes,
     }),
   }

@@ -1,6 +1,8 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
+import { createRunStore } from '#lib/patterns/effects/runs.ts'
+import { MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
 import { keyOf } from '#lib/store/lookup.ts'
-import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
+import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Operation } from '../domain/operation.ts'
 
 const OPERATIONS = {
@@ -10,9 +12,12 @@ const OPERATIONS = {
   indexes: EFFECT_INDEXES,
 } as const satisfies CollectionSpec
 
-/** Opens the collection of operations. They are kept permanently, because each key names one operation permanently. */
-export function openOperations(store: Store): Promise<Collection<Operation>> {
-  return store.collection<Operation>(OPERATIONS)
+/** Opens the collections. Operations are kept permanently, because each key names one operation permanently. */
+export async function openSandboxStore(store: Store) {
+  return {
+    operations: await store.collection<Operation>(OPERATIONS),
+    runs: createRunStore(await store.collection<Member<object>>(MEMBERS_SPEC), 'sandbox', store),
+  }
 }
 
 /** The key of an operation: its idempotency key is unique within its account. */

@@ -5,6 +5,7 @@ import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { lastingRun } from '../../../test/support/runs.ts'
 import { openTestStore } from '../../../test/support/store.ts'
 import { storeCommentEffect } from '../comments/domain/comment.ts'
 import {
@@ -45,6 +46,7 @@ function commentsOf(store: SupportStore): CommentDeps<Refund> & { readonly stop:
     name: 'refunds',
     collection: store.refunds,
     clock_guard: trustedClock,
+    runs: lastingRun,
     keyOf: keyOfRefund,
     effects: [],
   })

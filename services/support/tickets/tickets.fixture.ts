@@ -14,6 +14,7 @@ import { openStore } from '#lib/store/open.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
+import { lastingRun } from '../../../test/support/runs.ts'
 import { bindStoreComment } from '../comments/effects/store-comment.ts'
 import { openSupportStore, type SupportStore } from '../store/support-store.ts'
 import type { AttachmentClaims } from '../use-cases/claim-attachments.ts'
@@ -80,6 +81,7 @@ export async function openTickets(): Promise<TicketsFixture> {
         name: 'tickets',
         collection: tickets,
         clock_guard: trustedClock,
+        runs: lastingRun,
         keyOf: keyOfTicket,
         sweep_ms: 10,
         effects: [

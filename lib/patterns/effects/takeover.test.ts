@@ -1,0 +1,160 @@
+import { describe, expect, test } from '@jest/globals'
+import { now } from '#lib/base/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createSwitchedRuns } from '../../../test/support/runs.ts'
+import { createBudget } from './budget.ts'
+import type { BoundEffect } from './define-effect.ts'
+import { LANES, type Lease, withDueTimes } from './effect.ts'
+import {
+  defineKind,
+  type Item,
+  type ItemEffect,
+  idleHandler,
+  itemWith,
+  openItemsForEachTest,
+} from './items.fixture.ts'
+
+/** No test runs for so long: what is run was taken over. */
+const LEASE_MS = 600_000
+const fixture = openItemsForEachTest()
+
+const kinds = LANES.map((lane) => defineKind(lane, lane))
+const bind = (kind: ItemEffect, run = idleHandler.run): BoundEffect<Item> =>
+  kind.bind<Item>({ ...idleHandler, lease_ms: LEASE_MS, budget: createBudget(1_000), run })
+
+/** The lease of a process that ended, whose clock is ahead of the clock here. */
+const leaseOf = (run: string | undefined, ahead_ms = 0): Lease => ({
+  token: 'of the dead process',
+  until: new Date(now().getTime() + ahead_ms + LEASE_MS),
+  ...(run === undefined ? {} : { run }),
+})
+
+/** Stores an item as a process left it that had leased its effect. */
+async function storeLeased(item_id: string, kind: ItemEffect, lease: Lease, ahead_ms = 0): Promise<void> {
+  const { effects, ...item } = itemWith(item_id, kind, -ahead_ms)
+  const leased = effects.map((effect) => ({ ...effect, tries: 1, lease }))
+  await fixture().items.insert(withDueTimes({ ...item, effects: leased }, now()))
+}
+
+const read = (item_id: string) => fixture().items.get({ item_id })
+
+/** Starts a process that hears at once that others have died. */
+function startSurvivor(bound: readonly BoundEffect<Item>[], collection = fixture().items, ...dead: string[]) {
+  const runs = createSwitchedRuns('survivor')
+  runs.setDead(...dead)
+  const runner = fixture().runner(bound, collection, undefined, runs)
+  runner.start()
+  return { runner, runs }
+}
+
+describe('the takeover from a dead process', () => {
+  test.each([
+    ['as the clock of the dead one', 0],
+    ['5 s ahead of it', -5_000],
+    ['5 s behind it', 5_000],
+  ])('comes before the end of its leases, in every lane, with a clock %s', async (_, ahead_ms) => {
+    for (const kind of kinds) await storeLeased(kind.kind, kind, leaseOf('dead', ahead_ms), ahead_ms)
+    const { runner } = startSurvivor(
+      kinds.map((kind) => bind(kind)),
+      undefined,
+      'dead',
+    )
+    for (const { kind } of kinds) await fixture().untilDone(kind)
+    await runner.stop()
+  })
+
+  test('goes through every page of what is leased', async () => {
+    const [kind = defineKind('any', 'external')] = kinds
+    const ids = Array.from({ length: 600 }, (_, number) => `item-${number}`)
+    await Promise.all(ids.map((id) => storeLeased(id, kind, leaseOf('dead'))))
+    const { runner } = startSurvivor([bind(kind)], undefined, 'dead')
+    for (const id of ids) await fixture().untilDone(id)
+    await runner.stop()
+  })
+
+  test('leaves the leases of the living and of earlier releases, and the next run of a repeated effect', async () => {
+    const charge = defineKind('charge', 'money')
+    const poll = defineKind('poll', 'external')
+    const repeated = poll.bind<Item>({
+      ...idleHandler,
+      lease_ms: LEASE_MS,
+      repeats: true,
+      tries_max: Number.POSITIVE_INFINITY,
+      budget: createBudget(1),
+    })
+    await storeLeased('living', charge, leaseOf('living'))
+    await storeLeased('earlier', charge, leaseOf(undefined))
+    await storeLeased('polled', poll, leaseOf('dead'))
+    await storeLeased('unknown', defineKind('unknown', 'money'), leaseOf('dead'))
+    const kept = ['living', 'earlier', 'polled', 'unknown']
+    const before = await Promise.all(kept.map(read))
+    await storeLeased('dead', charge, leaseOf('dead'))
+    const { runner } = startSurvivor([bind(charge), repeated], undefined, 'dead')
+    await fixture().untilDone('dead')
+    expect(await Promise.all(kept.map(read))).toEqual(before)
+    await runner.stop()
+  })
+
+  test('drops what the dead one still says, if it was only paused', async () => {
+    const charge = defineKind('charge', 'money')
+    const began = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    const paused_runs = createSwitchedRuns('paused')
+    const slow = bind(charge, async () => {
+      began.resolve()
+      await gate.promise
+      return (current) => ({ ...current, by: 'paused' })
+    })
+    const paused = fixture().runner([slow], undefined, undefined, paused_runs)
+    const running = paused.runEffects(await paused.insert(itemWith('one', charge)))
+    await began.promise
+    const quick = bind(charge, async () => (current) => ({ ...current, by: 'survivor' }))
+    const { runner } = startSurvivor([quick], undefined, 'paused')
+    await fixture().untilDone('one')
+    gate.resolve()
+    await running
+    expect(await read('one')).toMatchObject({ by: 'survivor' })
+    await Promise.all([runner.stop(), paused.stop()])
+  })
+
+  test('is tried again when the store fails, and waits while this process may not act', async () => {
+    const charge = defineKind('charge', 'money')
+    await storeLeased('one', charge, leaseOf('dead'))
+    const before = await read('one')
+    let failures = 0
+    const failing = {
+      ...fixture().items,
+      async replace(...parameters: Parameters<ReturnType<typeof fixture>['items']['replace']>) {
+        failures += 1
+        if (failures <= 2) throw new Unavailable('the test made the store unavailable')
+        return await fixture().items.replace(...parameters)
+      },
+    }
+    const { runner, runs } = startSurvivor([bind(charge)], failing)
+    runs.setMayAct(false)
+    runs.setDead('dead')
+    const other = defineKind('other', 'money')
+    const acting = fixture().runner([bind(other)])
+    acting.start()
+    await fixture().store(5, other, 0)
+    for (let number = 0; number < 5; number += 1) await fixture().untilDone(`other-${number}`)
+    expect(await read('one')).toEqual(before)
+    runs.setMayAct(true)
+    await fixture().untilDone('one')
+    expect(failures).toBeGreaterThan(2)
+    await Promise.all([runner.stop(), acting.stop()])
+  })
+
+  test('comes again when a process that lived again dies once more', async () => {
+    const charge = defineKind('charge', 'money')
+    await storeLeased('one', charge, leaseOf('dead'))
+    const { runner, runs } = startSurvivor([bind(charge)], undefined, 'dead')
+    await fixture().untilDone('one')
+    runs.setDead()
+    await runs.untilAsked()
+    await storeLeased('two', charge, leaseOf('dead'))
+    runs.setDead('dead')
+    await fixture().untilDone('two')
+    await runner.stop()
+  })
+})

@@ -1,0 +1,97 @@
+import { every, now, type Timer } from '#lib/base/time.ts'
+import type { Collection, Fields } from '#lib/store/store.ts'
+import { log } from '#lib/telemetry/log.ts'
+import type { BackgroundWork } from '../background-work.ts'
+import { CLOCK_OFFSET_MAX_MS } from '../clock-guard.ts'
+import type { BoundEffect } from './define-effect.ts'
+import { dueAgain, type Effect, type EffectDocument, LANES, type Lane } from './effect.ts'
+import type { Runs } from './runs.ts'
+import type { EffectWrites } from './writes.ts'
+
+interface TakeoverOptions<D extends EffectDocument> {
+  readonly collection: Collection<D>
+  readonly keyOf: (document: D) => Fields
+  readonly by_kind: ReadonlyMap<string, BoundEffect<D>>
+  readonly writes: EffectWrites<D>
+  readonly runs: Runs
+  /** Whether this process leases effects now. */
+  readonly mayLease: () => boolean
+}
+
+const PAGE_SIZE = 256
+/** The pause between two looks whether a run has died. */
+const LOOK_MS = 250
+
+/** Starts the takeover from runs that are dead; the first look is at once. */
+export function startTakeover<D extends EffectDocument>({
+  background,
+  ...options
+}: TakeoverOptions<D> & { readonly background: BackgroundWork }): Timer {
+  const onError = (error: unknown): void =>
+    log.warn({ error }, 'the leases of a dead process could not be ended; this is tried again')
+  const takeOver = createTakeover(options)
+  return every(LOOK_MS, () => background.track(takeOver(), onError), onError, 0)
+}
+
+/**
+ * Makes the takeover. Each call ends the leases of the runs that were found dead since the last call, so that the sweeps find their
+ * effects due: a sweep alone finds them when the leases end. Without a new death it costs nothing. It walks through what is
+ * due within the longest lease of a lane, because an index by run would cost each write of a lease.
+ * The leases of repeated effects stay: they only say when the next run is due.
+ */
+function createTakeover<D extends EffectDocument>(options: TakeoverOptions<D>): () => Promise<void> {
+  const { collection, keyOf, by_kind, writes, runs, mayLease } = options
+  const horizons_ms = longestLeases([...by_kind.values()])
+  let ended: ReadonlySet<string> = new Set()
+
+  const isVoid = ({ kind, lease }: Effect): boolean => {
+    const bound = by_kind.get(kind)
+    return lease !== undefined && bound !== undefined && !bound.repeats && runs.isDead(lease.run)
+  }
+
+  /** The document without the leases of dead runs; `undefined` when it has none. */
+  function withoutVoid(document: D): D | undefined {
+    if (!document.effects.some(isVoid)) return undefined
+    const effects = document.effects.map((effect) => (isVoid(effect) ? endLease(effect) : effect))
+    return { ...document, effects }
+  }
+
+  async function endLeasesIn(lane: Lane, horizon_ms: number): Promise<void> {
+    const from = now()
+    const to = new Date(from.getTime() + horizon_ms)
+    let after: Readonly<Record<string, unknown>> | undefined
+    do {
+      const page = await collection.find(`by_${lane}_due`, { from, to }, { limit: PAGE_SIZE, after })
+      const held = page.filter((document) => document.effects.some(isVoid))
+      await Promise.all(held.map((each) => writes.updateUnleased(keyOf(each), withoutVoid, each)))
+      after = page.length < PAGE_SIZE ? undefined : { ...page.at(-1) }
+    } while (after)
+  }
+
+  return async () => {
+    const dead = runs.dead()
+    ended = new Set(dead.filter((name) => ended.has(name)))
+    if (dead.length === ended.size || !mayLease()) return
+    for (const [lane, horizon_ms] of horizons_ms) await endLeasesIn(lane, horizon_ms)
+    ended = new Set(dead)
+  }
+}
+
+/** The effect as due now. Its due time may be a time of a clock that is ahead of this one. */
+function endLease({ lease: _void, ...effect }: Effect): Effect {
+  return dueAgain(effect, new Date(Math.min(effect.due_at.getTime(), now().getTime())))
+}
+
+/** The longest lease in each lane that has leases to take over, with what the clocks of two processes may differ. */
+function longestLeases(
+  all: readonly Pick<BoundEffect<never>, 'lane' | 'repeats' | 'lease_ms'>[],
+): ReadonlyMap<Lane, number> {
+  const longest = new Map<Lane, number>()
+  for (const lane of LANES) {
+    const leases_ms = all.flatMap(({ lane: of, repeats, lease_ms }) =>
+      of === lane && !repeats && typeof lease_ms === 'number' ? [lease_ms] : [],
+    )
+    if (leases_ms.length > 0) longest.set(lane, Math.max(...leases_ms) + 2 * CLOCK_OFFSET_MAX_MS)
+  }
+  return longest
+}
