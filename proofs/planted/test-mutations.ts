@@ -6,6 +6,42 @@ import type { TestMutation } from './mutation.ts'
  */
 export const TEST_MUTATIONS: readonly TestMutation[] = [
   {
+    name: 'a reading counts while the store is down',
+    file: 'lib/patterns/membership/membership.ts',
+    search: '        was_interrupted = true\n',
+    replace:
+      '        observe(new Map(readings.live().flatMap((one) => [[one, readings.heartbeatOf(one) as Heartbeat<F>]])))\n',
+    tests: ['lib/patterns/effects/runs.test.ts', 'lib/patterns/membership/membership.test.ts'],
+  },
+  {
+    name: 'the first reading after an outage counts',
+    file: 'lib/patterns/membership/membership.ts',
+    search: 'was_interrupted ? 0 : 1',
+    replace: 'was_interrupted ? 1 : 1',
+    tests: ['lib/patterns/effects/runs.test.ts'],
+  },
+  {
+    name: 'an awakened process begins what another one has taken over',
+    file: 'lib/patterns/effects/begin.ts',
+    search: 'return has_lease && runs.mayAct()',
+    replace: 'return (has_lease || runs.mayAct()) && runs.mayAct()',
+    tests: ['lib/patterns/effects/leases.test.ts'],
+  },
+  {
+    name: 'an awakened process sends the create that it was about to send',
+    file: 'services/payments/effects/create-at-provider.ts',
+    search: "if (state === 'unknown' || !deps.mayAct()) return sendLater(",
+    replace: "if (state === 'unknown') return sendLater(",
+    tests: ['services/payments/effects/create-at-provider.test.ts'],
+  },
+  {
+    name: 'the takeover forgets that clocks differ',
+    file: 'lib/patterns/effects/takeover.ts',
+    search: '+ 2 * CLOCK_OFFSET_MAX_MS',
+    replace: '+ 0 * CLOCK_OFFSET_MAX_MS',
+    tests: ['lib/patterns/effects/takeover.test.ts'],
+  },
+  {
     name: 'a batch of the journal that nobody signed is read',
     file: 'services/balances/store/journal.ts',
     search: 'if (!signer.verify(signedHead(batch), signature))',

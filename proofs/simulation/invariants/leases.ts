@@ -1,12 +1,16 @@
 import type { Actor, SimulatedProcess } from '../parts/simulated-process.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
+import { createRunWatch } from './runs.ts'
+
+/** A database and a collection of it, joined by a dot. */
+type CollectionName = `${string}.${string}`
 
 /** Judges what processes do with the leases of effects. */
 export interface LeaseWatch {
-  /** Judges one change of a document with effects. */
-  onChange(change: Change, writer: Actor): Iterable<string>
-  /** Notes that a process asks the provider whether it knows a key. */
-  onLookup(idempotency_key: string): void
+  /** Judges one change of a document with effects, and notes one of a heartbeat. */
+  onChange(name: CollectionName, change: Change, writer: Actor): Iterable<string>
+  /** Judges that a process asks the provider whether it knows a key. */
+  onLookup(idempotency_key: string, sender: Actor): Iterable<string>
   /** Judges a create that a process sends to the provider under the key of an attempt. */
   onCreate(idempotency_key: string, sender: Actor): Iterable<string>
 }
@@ -52,6 +56,9 @@ const REPLACED_WITH_CLAIM = 'check_claim'
 /** What another payment makes pointless that takes the place of a refused withdrawal: its record is stored before. */
 const DROPPED_WITH_REFUSAL = ['record_refusal', 'discard_refused']
 
+/** The database with the heartbeats of the processes that call providers. */
+const PROVIDER_CALLER = 'payments'
+
 /** Makes the watch of one simulation. `sent` are the keys of the creates that were sent before the system was restored. */
 export function createLeaseWatch(sent: Set<string>): LeaseWatch {
   /** The process that wrote each token. */
@@ -62,10 +69,13 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
   const known = new Set<string>()
   /** The keys of all lookups. */
   const looked_up = new Set<string>()
+  const runs = createRunWatch()
   const leaseName = (process: SimulatedProcess, effect_id: string): string => `${process.name} ${effect_id}`
 
   return {
-    *onChange({ before, after }, writer) {
+    *onChange(name, { before, after }, writer) {
+      const [database = '', collection] = name.split('.')
+      if (collection === 'members' && after !== undefined) runs.onHeartbeat(database, writer)
       const old = effectsOf(before)
       const next = new Map(effectsOf(after).map((effect) => [effect.id, effect]))
       const is_transition = transitionsOf(before) !== transitionsOf(after)
@@ -83,6 +93,8 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
           continue
         if (DROPPED_WITH_REFUND.includes(effect.kind) && hasEnded(after, refund_id)) continue
         if (owner === writer.process && (left === undefined || isTriedAgain(effect, left))) continue
+        const is_takeover = left !== undefined && left.lease === undefined && owner !== writer.process
+        if (is_takeover && runs.mayTakeOver(database, writer, owner)) continue
         yield `${writer.process.name} changed the effect ${effect.id} within the lease of ${owner.name}`
       }
       for (const { id, lease } of next.values()) {
@@ -92,8 +104,15 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
         if (isKnown(after, id)) known.add(leaseName(writer.process, id))
       }
     },
-    onLookup: (idempotency_key) => void looked_up.add(idempotency_key),
-    *onCreate(idempotency_key, { process, now_ms }) {
+    *onLookup(idempotency_key, sender) {
+      looked_up.add(idempotency_key)
+      if (!runs.mayAct(PROVIDER_CALLER, sender))
+        yield `${sender.process.name} asked for ${idempotency_key} without a heartbeat that is confirmed`
+    },
+    *onCreate(idempotency_key, sender) {
+      const { process, now_ms } = sender
+      if (!runs.mayAct(PROVIDER_CALLER, sender))
+        yield `${process.name} sent the create ${idempotency_key} without a heartbeat that is confirmed`
       // The sender cannot know that the first one was lost.
       if (sent.has(idempotency_key) && !looked_up.has(idempotency_key))
         yield `${process.name} sent the create ${idempotency_key} again without a lookup`

@@ -132,13 +132,13 @@ function createWatch(
     problems,
     refund_orders,
     onChange(database, collection, change, writer) {
-      const name = `${database}.${collection}`
+      const name = `${database}.${collection}` as const
       const { key, before, after } = change
       for (const judge of [storedPersonProblems, files.onChange, acts.onChange])
         problems.push(...judge(name, change))
       if (PERMANENT.includes(name) && before !== undefined && !isResealed(name, change, writer))
         problems.push(`${name} ${key} was changed`)
-      if (writer !== undefined) problems.push(...leases.onChange(change, writer))
+      if (writer !== undefined) problems.push(...leases.onChange(name, change, writer))
       if (name === 'payments.payments') {
         problems.push(...paymentProblems(change, refusals), ...refundProblems(change, history.refunds))
         problems.push(...expiries.onChange(change))
@@ -162,7 +162,7 @@ function createWatch(
     onRequest(request, sender, origin) {
       problems.push(...deliveries.onCallback(request, sender))
       for (const key of keysOfLookup(request)) {
-        leases.onLookup(key)
+        problems.push(...leases.onLookup(key, sender))
         expiries.onLookup(key, sender)
       }
       const key = keyOfCreate(request)

@@ -20,6 +20,8 @@ export interface Actor {
   readonly now_ms: number
   /** The true time, which is the store's. */
   readonly true_now_ms: number
+  /** The true time since the start, which goes on evenly when the wall clocks of all are moved ahead. */
+  readonly elapsed_ms: number
   /** Whether its clock was not set recently, so that what it decided a moment ago can be judged by its clock now. */
   readonly has_steady_clock: boolean
 }
@@ -125,7 +127,8 @@ export function createMachine(scheduler: Scheduler): Machine {
       if (process === undefined) return undefined
       const { set_at_ms = Number.NEGATIVE_INFINITY } = process.clock_error
       const has_steady_clock = scheduler.now_ms() - set_at_ms > STEADY_CLOCK_MS
-      return { process, now_ms: nowOf(process), true_now_ms: nowOf(undefined), has_steady_clock }
+      const elapsed_ms = scheduler.now_ms()
+      return { process, now_ms: nowOf(process), true_now_ms: nowOf(undefined), elapsed_ms, has_steady_clock }
     },
     current,
     runIn,
