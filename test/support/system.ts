@@ -22,6 +22,8 @@ export interface TestSystem {
   baseUrls(): readonly string[]
   /** Kills the named processes with SIGKILL, or all of them. */
   kill(...names: string[]): Promise<void>
+  /** Sends a signal to a process, such as SIGSTOP. */
+  signal(name: string, signal: NodeJS.Signals): void
   /** Starts the named processes again on the same data, or all that are down. */
   start(...names: string[]): Promise<void>
   /** Sends SIGTERM to a process, and returns its exit code. */
@@ -32,8 +34,11 @@ export interface TestSystem {
   end(): Promise<void>
 }
 
-/** The name of the process of the second gateway. */
-const SECOND_GATEWAY = 'gateway2'
+/** A second process of a role, on the store of the first. Nobody calls a second payments process: it does what is due. */
+const SECOND: Readonly<Record<'gateway' | 'payments', string>> = {
+  gateway: 'gateway2',
+  payments: 'payments2',
+}
 
 interface Plan {
   readonly file: string
@@ -60,13 +65,17 @@ export async function startOneProcess(more: Variables = {}): Promise<OneProcessS
 }
 
 /**
- * Starts one process per role, with gRPC and NATS between them, on MongoDB or on embedded stores; optionally with a
- * second gateway on the same store as the first.
+ * Starts one process per role, with gRPC and NATS between them, on MongoDB or on embedded stores; optionally with second
+ * processes on the same stores as the first.
  */
 export async function startProcessPerRole(
   nats_url: string,
   mongodb_uri: string | undefined,
-  options: { readonly second_gateway?: true; readonly variables?: Variables } = {},
+  options: {
+    readonly second_gateway?: true
+    readonly second_payments?: true
+    readonly variables?: Variables
+  } = {},
 ): Promise<TestSystem> {
   const home = await mkdtemp(join(tmpdir(), 'multihub-e2e-'))
   const settings = await createSystemSettings({ home, nats_url, mongodb_uri })
@@ -77,7 +86,9 @@ export async function startProcessPerRole(
   })
   const plans: Record<string, Plan> = Object.fromEntries(ROLES.map((role) => [role, planOf(role)]))
   if (options.second_gateway)
-    plans[SECOND_GATEWAY] = planOf('gateway', { MULTIHUB_GRPC_PORT: '0', MULTIHUB_HTTP_PORT: '0' })
+    plans[SECOND.gateway] = planOf('gateway', { MULTIHUB_GRPC_PORT: '0', MULTIHUB_HTTP_PORT: '0' })
+  if (options.second_payments)
+    plans[SECOND.payments] = planOf('payments', { MULTIHUB_GRPC_PORT: '0', MULTIHUB_PROVIDER_PORT: '0' })
   if (mongodb_uri) await runToEnd('main.ts', ['migrate'], settings.shared)
   return run(plans, home, async (urls) => {
     const rpc = await settings.connectAs('backoffice')
@@ -100,7 +111,8 @@ async function run(
     const started = await startProcess(file, parameters, variables)
     // Each process has its own RPC ports; the other URLs belong to the whole system.
     const { grpc_url, connect_url, health_url, ...own } = started.urls
-    const public_urls = name === SECOND_GATEWAY ? { [`${name}_base_url`]: own['base_url'] } : own
+    const is_second = Object.values(SECOND).includes(name)
+    const public_urls = is_second ? { [`${name}_base_url`]: own['base_url'] } : own
     Object.assign(urls, public_urls, { grpc_url, connect_url, health_url })
     const urls_of_process = { grpc_url, connect_url, health_url }
     for (const [kind, url] of Object.entries(urls_of_process)) urls[`${name}_${kind}`] = url ?? ''
@@ -124,8 +136,9 @@ async function run(
       demo: () => ({ ...demo, ...urls }),
       processes,
       baseUrls: () =>
-        [urls['base_url'], urls[`${SECOND_GATEWAY}_base_url`]].filter((url) => url !== undefined),
+        [urls['base_url'], urls[`${SECOND.gateway}_base_url`]].filter((url) => url !== undefined),
       kill,
+      signal: (name, signal) => void running.get(name)?.child.kill(signal),
       start,
       async stop(name) {
         const code = (await running.get(name)?.stop()) ?? null
