@@ -133,7 +133,7 @@ test('each callback goes on as it is, after a kill too, whichever token of the m
   await kill(second)
 })
 
-test('what was not answered before a kill comes again, whatever other targets and merchants got meanwhile', async () => {
+test('what was not answered before a kill comes again, whatever other targets, merchants and addresses got meanwhile', async () => {
   const answers: (number | 'never')[] = ['never']
   await using local = await startLocal(answers)
   await using elsewhere = await startLocal()
@@ -150,20 +150,27 @@ test('what was not answered before a kill comes again, whatever other targets an
   const of_other = start(['--forward-to', local.url, '--merchant', other], all)
   await isListening(of_other)
   await kill(of_other)
-  const to_elsewhere = start(['--forward-to', elsewhere.url])
-  await isListening(to_elsewhere)
-  await happen('elsewhere')
-  await eventually(
-    async () => elsewhere.ids.length,
-    (length = 0) => length > 0,
-  )
-  await kill(to_elsewhere)
+  for (const words of [
+    ['--forward-to', elsewhere.url],
+    ['--forward-to', local.url, '--url', door.url.replace('127.0.0.1', 'localhost')],
+  ]) {
+    const run = start(words)
+    await isListening(run)
+    await happen(words.join(' '))
+    await eventually(
+      async () => run.text,
+      (text = '') => text.includes('thanks'),
+    )
+    await kill(run)
+  }
+  expect([elsewhere.ids.length, local.ids.length]).toEqual([1, 1])
   const second = start(['--forward-to', local.url])
   await eventually(
-    async () => new Set(local.ids).size,
-    (size) => size === 2,
+    async () => local.ids.length,
+    (length) => length === 4,
   )
-  expect(local.ids.slice(1)).toEqual(elsewhere.ids)
+  const [last, unanswered, ...others] = local.ids
+  expect([unanswered === last, others]).toEqual([false, [...elsewhere.ids, last]])
   await kill(second)
 })
 

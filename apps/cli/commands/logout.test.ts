@@ -14,13 +14,16 @@ let home: string
 let server: Server
 let status: number | 'never'
 let asked: PromiseWithResolvers<string>
+let requests: number
 let url: string
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'multihub-logout-'))
   asked = Promise.withResolvers()
+  requests = 0
   server = createServer((request, response) => {
     asked.resolve(`${request.method} ${request.url} ${request.headers.authorization}`)
-    if (status !== 'never') response.writeHead(status).end('{}')
+    requests += 1
+    if (status !== 'never') response.writeHead(status, { location: '/elsewhere' }).end('{}')
   })
   server.listen(0)
   await once(server, 'listening')
@@ -67,6 +70,12 @@ test.each([
     expect(await logout('--local')).toMatchObject({ code: 0, is_kept: false })
   },
 )
+
+test('the session is sent to no other address', async () => {
+  status = 307
+  expect(await logout()).toMatchObject({ code: 3, is_kept: true })
+  expect(requests).toBe(1)
+})
 
 test('a back office that does not answer is not waited for without end', async () => {
   status = 'never'
