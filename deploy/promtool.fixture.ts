@@ -21,6 +21,11 @@ export const TELEMETRY = join(import.meta.dirname, 'components/telemetry')
 export const alerts: readonly Alert[] = parse(readFileSync(join(TELEMETRY, 'alerts.yaml'), 'utf8')).groups[0]
   .rules
 
+/** The alerts that compare with the same hour of last week, in the order of the file. A day of load tests them. */
+export const COMPARED: readonly string[] = alerts
+  .filter(({ expr }) => expr.includes(' offset '))
+  .map(({ alert }) => alert)
+
 const promtool = findInstalledProgram('promtool')
 
 /** `describe` for tests that use promtool. Without it this prints why, and skips them. */

@@ -20,10 +20,12 @@ const INFRASTRUCTURE = /^(?:kubectl|mongosh|nats) /
 
 /** Pages whose remedy is not an act on Multihub: somebody mends a server, a network, a clock, a setting or an update. */
 const WITHOUT_ACT = [
+  'autoscaler-at-end',
   'bus-accepts-unsigned',
   'bus-down',
   'bus-forged',
   'clock-off',
+  'event-loop-blocked',
   'events-unconfirmed',
   'ledger-behind',
   'ledger-newer-format',
