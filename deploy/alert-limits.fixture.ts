@@ -140,15 +140,6 @@ const RATES: readonly (readonly [
   ],
   ['MultihubEventsWithoutDeliveries', 'multihub_events_without_deliveries_total', [0, 600], 0, '', [], {}],
   ['MultihubLogLinesDropped', 'multihub_log_lines_dropped_total', [300, 300], 0, '', [], { instance: 'a' }],
-  [
-    'MultihubSpansDropped',
-    'multihub_spans_total',
-    [600, 300],
-    0,
-    'result="failed"',
-    ['result="exported"'],
-    { instance: 'a' },
-  ],
 ]
 
 /** Each alert of a share: its limit, labels of what it counts in each of two pods, and of calls that it must not see. */
@@ -213,7 +204,6 @@ const QUANTILES: readonly (readonly [
   under: number,
   labels: Labels,
 ])[] = [
-  ['MultihubLedgerSlow', 'multihub_ledger_commit_seconds', [0.5, 1], 89, 91, {}],
   ['MultihubLedgerBehind', 'multihub_ledger_command_seconds', [1, 2.5], 66, 73, {}],
   [
     'MultihubStoreSlow',

@@ -16,7 +16,7 @@ const RUNBOOKS = 'docs/operators/runbooks'
 const testInBash = testWith('bash')
 
 /** Blocks that this test does not run begin with one of these: no cluster and no database server runs here. */
-const INFRASTRUCTURE = /^(?:kubectl|mongosh|nats) /
+const INFRASTRUCTURE = /^ *(?:kubectl|mongosh|nats|node scripts\/run\.mjs) /
 
 /** Pages whose remedy is not an act on Multihub: somebody mends a server, a network, a clock, a setting or an update. */
 const WITHOUT_ACT = [
@@ -29,7 +29,6 @@ const WITHOUT_ACT = [
   'events-unconfirmed',
   'ledger-behind',
   'ledger-newer-format',
-  'ledger-slow',
   'log-lines-dropped',
   'nonces-unverified',
   'provider-callbacks-unverified',
@@ -38,7 +37,6 @@ const WITHOUT_ACT = [
   'requests-failing',
   'role-gone',
   'role-unready',
-  'spans-dropped',
   'store-slow',
   'versions-mixed',
 ]
