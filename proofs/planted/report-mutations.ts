@@ -5,8 +5,8 @@ export const REPORT_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a refusal of what was reported before ends it',
     file: 'services/payments/domain/apply-provider-update.ts',
-    search: 'create !== undefined && is_refusal && provider_id !== undefined',
-    replace: "create !== undefined && is_refusal && provider_id === ''",
+    search: 'create !== undefined && has_failed && provider_id !== undefined',
+    replace: "create !== undefined && has_failed && provider_id === ''",
     needs: ['provider refuses late'],
   },
   {

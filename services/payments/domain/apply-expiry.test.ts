@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { isFinal } from '#lib/contract/payment-status.ts'
-import { newDeposit, STATUSES } from '../payment.fixture.ts'
+import { CREATE_RESPONSE, CREATED_AT, newDeposit, STATUSES } from '../payment.fixture.ts'
 import { recordAnomalyEffect } from './anomaly.ts'
 import { applyExpiry, type ExpiryUpdate } from './apply-expiry.ts'
+import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
 import type { Payment } from './payment.ts'
 import { expirePaymentEffect, pollProviderEffect } from './payment-effects.ts'
@@ -120,4 +121,23 @@ describe('a payment that an earlier account has called paid', () => {
   test('succeeds where it is paid at the present account', () => {
     expect(expire(open, SUCCESS, { attempt_number: 2 })).toMatchObject({ status: 'success', attempt })
   })
+})
+
+// P4
+test('a create that was not sent goes to no other account when its own has reported the payment, and others found nothing', () => {
+  const poll_at = new Date(CREATED_AT.getTime() + 3_000)
+  const first = { attempt_number: 1, at: CREATED_AT, poll_at }
+  const not_sent = {
+    ...first,
+    result: { kind: 'not_sent' as const, reason: 'reset' },
+    create: CREATE_RESPONSE,
+  }
+  const moved = applyProviderUpdate(newDeposit({ effects: [] }), not_sent)
+  const pending = { ...first, result: { kind: 'pending' as const, provider_id: 'p-1' } }
+  const asked = applyProviderUpdate({ ...moved, effects: [] }, pending)
+  const returned = expire(asked, { kind: 'not_found' }, { attempt_number: 2, at: CREATED_AT })
+  expect(returned.attempt.number).toBe(1)
+  const again = applyProviderUpdate(returned, not_sent)
+  expect(again.attempt.number).toBe(1)
+  expect(again.effects.filter(pollProviderEffect.matches)).toMatchObject([{ due_at: poll_at }])
 })

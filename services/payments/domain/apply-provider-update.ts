@@ -88,13 +88,13 @@ function applyReport(payment: Payment, reported: ProviderUpdate): Payment {
 }
 
 /**
- * What a report proves. A refusal in the response to a create, when the account has reported the same operation before,
- * proves nothing: it may be about this request only, and the operation exists (P4).
+ * What a report proves. A create that is refused, or was not sent, after its account has reported the same operation proves
+ * nothing: it is about this request only, and the operation exists (P4).
  */
 function judgeResponse({ provider_id }: ProviderRecord, { result, create }: ProviderUpdate): CallResult {
-  const is_refusal = result.kind === 'declined' || result.kind === 'canceled'
-  return create !== undefined && is_refusal && provider_id !== undefined
-    ? { kind: 'unknown', reason: 'refused after a report about the same operation' }
+  const has_failed = ['declined', 'canceled', 'not_sent'].includes(result.kind)
+  return create !== undefined && has_failed && provider_id !== undefined
+    ? { kind: 'unknown', reason: 'failed after a report about the same operation' }
     : result
 }
 
