@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { toBinary } from '@bufbuild/protobuf'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantEventSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
@@ -67,6 +67,11 @@ async function startLocal(answers: (number | 'never')[] = []) {
   return { ids, url: `http://127.0.0.1:${port}/hook`, [Symbol.asyncDispose]: async () => void server.close() }
 }
 
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
 /** Starts the real command, and collects what it prints. */
 function start(
   words: readonly string[],
@@ -77,6 +82,7 @@ function start(
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  children.push(child)
   const started = { child, text: '', err: '' }
   child.stdout?.on('data', (chunk) => (started.text += chunk))
   child.stderr?.on('data', (chunk) => (started.err += chunk))
