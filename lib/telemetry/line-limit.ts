@@ -13,7 +13,8 @@ const MINUTE_MS = 60_000
 const CAUSES_MAX = 500
 
 /** The fields that tell causes apart. Each has few values: ids are not among them. */
-const CAUSE_FIELDS = /^(?:part|kind|rpc|rpc_code|code|collection|provider_account|operation|outcome|state)$/
+const CAUSE_FIELDS =
+  /^(?:role|part|kind|rpc|rpc_code|code|collection|provider_account|operation|outcome|state)$/
 
 const ERRORS_MAX = 5
 const TEXT_MAX = 80

@@ -66,6 +66,21 @@ describe('a cause that repeats', () => {
     expect(lines).toHaveLength(60)
   })
 
+  test('has the role that did not answer, in its lines and in the number of those left out', async () => {
+    using limited = limitedLog()
+    const lines: Record<string, unknown>[] = []
+    const log = createLog(undefined, {
+      level: 'info',
+      writer: { write: (line) => lines.push(JSON.parse(line)) },
+    })
+    for (const role of [...new Array<string>(12).fill('payments'), 'balances'])
+      log.warn({ role, error: failureOf('refused', 'EREFUSED') }, 'a role did not answer')
+    expect(lines).toHaveLength(11)
+    expect(lines.at(-1)).toMatchObject({ role: 'balances' })
+    await limited.manual.advance(60_000)
+    expect(lines.slice(11)).toMatchObject([{ role: 'payments', dropped: 2 }])
+  })
+
   test('has a limit also when its errors always say something else, but each sentence has its first line', () => {
     using limited = limitedLog()
     const { log, lines } = limited

@@ -212,7 +212,7 @@ function reportLeftOut(
       level,
       role,
     )({
-      fields: { part, kind, rpc, provider_account, reason, dropped, error },
+      fields: { role: fields.role, part, kind, rpc, provider_account, reason, dropped, error },
       message: `lines of this cause were left out: ${message}`,
       now_ms: clock.now_ms(),
       request_id: undefined,
