@@ -19,7 +19,10 @@ function moveTo(
     name,
     method: ChargebackService.method.moveChargeback,
     isOffered: (chargeback: Chargeback) => from.includes(chargeback.status),
-    effects: ({ amount }) => [effect(moneyWords(amount)), 'The merchant gets a callback.'],
+    effects: ({ amount }) => [
+      effect(moneyWords(amount)),
+      'The merchant gets no callback; chargeback.get shows it the status.',
+    ],
     fields: () => [{ name: 'note', label: 'Note for the merchant', kind: 'lines', is_optional: true }],
     request: ({ chargebackId }) => ({ chargebackId, status }),
   })
