@@ -29,6 +29,7 @@ const LISTS: ReadonlySet<string> = new Set([
   'chargebacks',
   'approvals',
   'deliveries',
+  'providers',
   'destinations',
   'tickets',
   'anomalies',

@@ -5,6 +5,7 @@ import { GetOverviewResponseSchema } from '#gen/multihub/backoffice/v1/overview_
 import { LedgerEntrySchema } from '#gen/multihub/balances/v1/balance_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { PaymentSchema, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { listAddress } from './addresses.ts'
 import { columnFields, csvHead, csvRow } from './csv.ts'
 import { countedBy, countText, FOR_MACHINES, FOR_PERSONS } from './open-items.ts'
 import { fillSlots } from './slots.ts'
@@ -45,11 +46,14 @@ test('balances in a file are in the currency of their entry, also negative ones'
 
 test('every number of the overview is a field of it, and leads to a list that knows its whole length', () => {
   const names = GetOverviewResponseSchema.fields.map(({ localName }) => localName)
-  for (const { field, page, filters } of [...FOR_PERSONS, ...FOR_MACHINES]) {
+  for (const { field, page, filters, also } of [...FOR_PERSONS, ...FOR_MACHINES]) {
     expect(names).toContain(field)
+    for (const list of [page, also?.page ?? page]) expect(listAddress(list)?.path).toBe(`/${list}`)
     expect(countedBy(`/${page}`, filters ?? '')).toBe(filters === undefined ? undefined : field)
   }
   expect(countedBy('/payments', '')).toBeUndefined()
+  const breakers = FOR_MACHINES.find(({ field }) => field === 'openBreakers')
+  expect([breakers?.page, breakers?.also?.page]).toEqual(['providers', 'destinations'])
   expect([countText(999), countText(1_000)]).toEqual(['999', '1,000 or more'])
 })
 

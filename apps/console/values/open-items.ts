@@ -9,6 +9,8 @@ export interface OpenItem {
   readonly label: string
   readonly page: string
   readonly filters?: string
+  /** A second list that has the rest of what the number counts. */
+  readonly also?: { readonly label: string; readonly page: string }
 }
 
 /** What waits for a person. */
@@ -37,7 +39,12 @@ export const FOR_PERSONS: readonly OpenItem[] = [
 
 /** What waits for a machine. */
 export const FOR_MACHINES: readonly OpenItem[] = [
-  { field: 'openBreakers', label: 'open circuit breakers', page: 'destinations' },
+  {
+    field: 'openBreakers',
+    label: 'open circuit breakers of provider accounts',
+    page: 'providers',
+    also: { label: 'and of receivers', page: 'destinations' },
+  },
   {
     field: 'heldDeliveries',
     label: 'callbacks that wait for a receiver',

@@ -13,7 +13,7 @@ import {
 } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import type { OpenItems } from '#gen/multihub/common/v1/open_items_pb.ts'
 import { spanText } from '#lib/contract/shown-values.ts'
-import { listAddress } from '../../values/addresses.ts'
+import { type Address, listAddress } from '../../values/addresses.ts'
 import { countText, FOR_MACHINES, FOR_PERSONS, type OpenItem } from '../../values/open-items.ts'
 import { useRpc } from '../call/use-rpc.ts'
 import { ProblemNote } from '../parts/problem-note.tsx'
@@ -74,16 +74,21 @@ function Waiting({
       <table>
         <caption>{title}</caption>
         <tbody>
-          {items.map(({ field, label, page, filters }) => {
+          {items.map(({ field, label, page, filters, also }) => {
             const open_items = overview[field] as OpenItems | undefined
-            const address = listAddress(page, filters)
             return (
               <tr key={field} className={open_items?.count === 0 ? 'none' : undefined}>
                 <td className="number count">
                   {open_items === undefined ? '–' : countText(open_items.count)}
                 </td>
                 <th scope="row">
-                  {address === undefined ? label : <PageLink to={address}>{label}</PageLink>}
+                  <ListLink label={label} address={listAddress(page, filters)} />
+                  {also && (
+                    <>
+                      {' '}
+                      <ListLink label={also.label} address={listAddress(also.page)} />
+                    </>
+                  )}
                 </th>
                 <td className="number">
                   {open_items?.oldestTime && waitText(open_items.oldestTime, overview.computedTime)}
@@ -95,6 +100,16 @@ function Waiting({
       </table>
     </section>
   )
+}
+
+function ListLink({
+  label,
+  address,
+}: {
+  readonly label: string
+  readonly address: Address | undefined
+}): ReactNode {
+  return address === undefined ? label : <PageLink to={address}>{label}</PageLink>
 }
 
 function waitText(time: Timestamp, computed: Timestamp | undefined): string {
