@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, type KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { randomBytes } from './random.ts'
 import { Secret } from './secret.ts'
 
@@ -51,8 +51,9 @@ export function decryptOnce(key: KeyObject, sealed: Uint8Array, owner: string): 
   return Buffer.concat([decipher.update(sealed.subarray(SALT_BYTES, tag_at)), decipher.final()])
 }
 
-function keyOfText(key: KeyObject, salt: Uint8Array, owner: string): Buffer {
-  return createHmac('sha256', key).update(salt).update(owner).digest()
+/** Not bytes: Node.js 24 takes 16 us to begin a cipher with a key of bytes, and 6 us with one that is made of them first. */
+function keyOfText(key: KeyObject, salt: Uint8Array, owner: string): KeyObject {
+  return createSecretKey(createHmac('sha256', key).update(salt).update(owner).digest())
 }
 
 /** The key with this id. Throws for one that is not configured. */
