@@ -13,6 +13,9 @@ export function referenceTo(type: ReferenceType, identifier: string): string {
   return `${LETTERS[type]}:${identifier}`
 }
 
+const C_ID_LETTER = referenceTo('c_id', '')
+const PERSON_LETTER = referenceTo('person_hash', '')
+
 /** The references to all payments that a text names by an identifier that is not a person's. */
 export function referencesNamedBy(text: string): readonly string[] {
   const typed = (['c_id', 'request_id', 'provider_id', 'utr'] as const).map((type) => referenceTo(type, text))
@@ -50,9 +53,8 @@ export function referencesOf(payment: StoredPayment, person_hashes: readonly str
  * references with a letter.
  */
 export function personHashesIn(references: readonly string[]): readonly string[] | undefined {
-  const letter = referenceTo('person_hash', '')
-  if (!references.some((reference) => reference.startsWith(referenceTo('c_id', '')))) return undefined
-  return references.flatMap((reference) =>
-    reference.startsWith(letter) ? [reference.slice(letter.length)] : [],
-  )
+  if (!references.some((reference) => reference.startsWith(C_ID_LETTER))) return undefined
+  return references
+    .filter((reference) => reference.startsWith(PERSON_LETTER))
+    .map((reference) => reference.slice(PERSON_LETTER.length))
 }
