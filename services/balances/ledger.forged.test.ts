@@ -87,11 +87,14 @@ test.each<[string, (batch: Batch, before: string) => string]>([
 
   const found = expect.stringContaining('was not signed with a key of the ledger')
   expect(await problemsOf(store)).toEqual([found])
-  expect((await verifyLedger(store)).problems).toEqual([found])
   const restarted = createLedger(store, trustedClock)
   await expect(restarted.accounts('test', '1000')).rejects.toThrow('was not signed with a key of the ledger')
   await expect(restarted.submit('test', credit('c', 1n))).rejects.toThrow()
   await restarted.stop()
+  expect((await verifyLedger(store)).problems).toEqual([found])
+  const stopped = createLedger(store, trustedClock)
+  await expect(stopped.submit('test', credit('c', 1n))).rejects.toThrow(`shard ${SHARD} is stopped`)
+  await stopped.stop()
 })
 
 // O9
