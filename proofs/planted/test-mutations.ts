@@ -184,8 +184,8 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
   {
     name: 'a hold that the ledger refuses is tried again and again',
     file: 'services/payments/effects/post-to-ledger.ts',
-    search: '  ...ENTRY_LIMITS,\n  tries_max: 10_000',
-    replace: '  ...ENTRY_LIMITS,\n  onRefusal: () => undefined,\n  tries_max: 10_000',
+    search: '  ...ENTRY_LIMITS,\n  backoff: { first_ms: 200',
+    replace: '  ...ENTRY_LIMITS,\n  onRefusal: () => undefined,\n  backoff: { first_ms: 200',
     tests: ['services/payments/use-cases/retry-effect.test.ts'],
   },
   {

@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect'
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { now } from '#lib/base/time.ts'
@@ -26,9 +27,11 @@ const findRoute = async (service_id: string): Promise<PaymentRoute | undefined> 
   service_id === WITHDRAWAL_ROUTE.service_id ? { ...WITHDRAWAL_ROUTE, withdrawal_limits: LIMITS } : undefined
 
 /** Stores a withdrawal and runs the effect of its hold. Effects of all other kinds are left as they are. */
-async function reserve(fixture: PaymentsFixture, { client }: ScriptedLedger) {
+async function reserve(fixture: PaymentsFixture, { client }: ScriptedLedger, tries = 0) {
   const runner = fixture.runner([bindHoldFunds({ ledger: client, findRoute })])
-  return runner.runEffects(await runner.insert(newReservation({ created_at: now() })))
+  const reservation = newReservation({ created_at: now() })
+  const effects = reservation.effects.map((effect) => ({ ...effect, tries }))
+  return runner.runEffects(await runner.insert({ ...reservation, effects }))
 }
 
 const kindsOf = ({ effects }: { readonly effects: readonly { readonly kind: string }[] }): string[] =>
@@ -108,4 +111,14 @@ test('a hold with a lost answer is asked for again under the same id', async () 
   expect(new Set(ledger.holds.map(({ holdId }) => holdId))).toEqual(
     new Set([`${withdrawal.payment_id}:hold`]),
   )
+})
+
+// B4.4
+test('a hold that an unavailable ledger has not decided for days is tried again', async () => {
+  await using fixture = await openPayments()
+  const ledger = scriptedLedger(() => Promise.reject(new ConnectError('stopped', Code.Unavailable)))
+  const { effects } = await reserve(fixture, ledger, 100_000)
+  expect(ledger.holds).toHaveLength(1)
+  expect(effects).toMatchObject([{ kind: holdFundsEffect.kind, tries: 100_001 }])
+  expect(effects[0]).not.toHaveProperty('stuck')
 })

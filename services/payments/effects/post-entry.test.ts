@@ -14,12 +14,12 @@ function refusingLedger(code: ErrorCode): LedgerClient {
 }
 
 /** Runs the credit of a successful deposit once. */
-async function postCredit(code: ErrorCode) {
+async function postCredit(code: ErrorCode, tries = 0) {
   await using fixture = await openPayments()
   const deposit = newDeposit({ status: 'success', effects: [] })
   const credit = postEntryEffect.newEffect(deposit, { posting: 'credit' }, { at: CREATED_AT })
   const runner = fixture.runner([bindPostEntry(refusingLedger(code))])
-  return runner.runEffects(await runner.insert({ ...deposit, effects: [credit] }))
+  return runner.runEffects(await runner.insert({ ...deposit, effects: [{ ...credit, tries }] }))
 }
 
 // E6
@@ -43,3 +43,13 @@ test.each<ErrorCode>([2001, 2002])('an entry that fails with %d is tried again',
   expect(effects).toMatchObject([{ kind: postEntryEffect.kind, tries: 1 }])
   expect(effects[0]).not.toHaveProperty('stuck')
 })
+
+// B4.4: a stop of the ledger may last for days, and somebody must end it, not each effect.
+test.each<ErrorCode>([2001, 2002])(
+  'an entry that has failed with %d for days is tried again',
+  async (code) => {
+    const { effects } = await postCredit(code, 100_000)
+    expect(effects).toMatchObject([{ kind: postEntryEffect.kind, tries: 100_001 }])
+    expect(effects[0]).not.toHaveProperty('stuck')
+  },
+)

@@ -28,22 +28,19 @@ export const LEDGER_CALL = { timeoutMs: 3_000 }
 
 /**
  * The limits of an effect that posts an entry. Money must be posted soon after the ledger is back, so pauses are at most
- * 30 s. With 15 s on average, the ledger may be unavailable for half a day before the effect is stuck.
+ * 30 s. However long the ledger cannot decide, such as while a shard is stopped (B4.4), the effect is not stuck: the ledger
+ * is mended in one place, and what waits is late with an alert. Only a refusal makes it stuck.
  */
 const ENTRY_LIMITS = {
   onRefusal,
   lease_ms: 5_000,
-  tries_max: 3_000,
+  tries_max: Number.POSITIVE_INFINITY,
   backoff: { first_ms: 1_000, max_ms: 30_000 },
 }
 
-/**
- * The limits of an effect that places a hold. Its pauses are short, because a caller gets 2002 until the ledger has decided.
- * With 5 s on average, the ledger may be unavailable for half a day before the effect is stuck.
- */
+/** The limits of an effect that places a hold. Its pauses are short, because a caller gets 2002 until the ledger has decided. */
 const HOLD_LIMITS = {
   ...ENTRY_LIMITS,
-  tries_max: 10_000,
   backoff: { first_ms: 200, max_ms: 10_000 },
 }
 
