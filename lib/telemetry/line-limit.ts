@@ -7,10 +7,19 @@ const LINES_MAX = 10
 const MINUTE_MS = 60_000
 
 /**
- * The most causes that are told apart in a minute. Those beyond share one cause per sentence. Sentences are constants of the
- * code, so the number of lines is limited whatever the texts of errors hold.
+ * The most causes of one sentence that are told apart in a minute; the others share one. Each sentence has its own, so that one whose
+ * causes strangers can multiply hides no cause of another.
  */
-const CAUSES_MAX = 500
+const CAUSES_MAX = 50
+
+/**
+ * The most sentences, each with its level and role. Sentences are constants of the code and far fewer, so this only keeps a mistake
+ * from filling the memory: beyond it, sentences share one.
+ */
+const SENTENCES_MAX = 500
+
+/** What all causes or sentences beyond their limit share. */
+const OTHERS = Symbol('others')
 
 /** The fields that tell causes apart. Each has few values: ids are not among them. */
 const CAUSE_FIELDS =
@@ -35,6 +44,11 @@ export interface LimitedLine<Fields> {
   readonly fields: Fields
 }
 
+interface Cause<Fields> {
+  readonly first: LimitedLine<Fields>
+  lines: number
+}
+
 /** Decides which warnings and errors a log writes. */
 export type LineLimit<Fields extends object> = ReturnType<typeof createLineLimit<Fields>>
 
@@ -46,13 +60,13 @@ export type LineLimit<Fields extends object> = ReturnType<typeof createLineLimit
 export function createLineLimit<Fields extends object>(
   report: (first: LimitedLine<Fields>, left_out: number) => void,
 ) {
-  const causes = new Map<string, { readonly first: LimitedLine<Fields>; lines: number }>()
+  const sentences = new Map<string | symbol, Map<string | symbol, Cause<Fields>>>()
   let began_ms = Number.NaN
   let minute = 0
 
   function end(): void {
-    const ended = [...causes.values()]
-    causes.clear()
+    const ended = [...sentences.values()].flatMap((causes) => [...causes.values()])
+    sentences.clear()
     began_ms = Number.NaN
     for (const { first, lines } of ended) if (lines > LINES_MAX) report(first, lines - LINES_MAX)
   }
@@ -73,9 +87,10 @@ export function createLineLimit<Fields extends object>(
     admit(line: LimitedLine<Fields>): boolean {
       const now_ms = clock.monotonic_ms()
       if (!(now_ms - began_ms < MINUTE_MS)) begin(now_ms)
-      const sentence = `${line.level} ${line.role} ${line.message}`
-      const whole = sentence + textOfFields(line.fields)
-      const key = causes.has(whole) || causes.size < CAUSES_MAX ? whole : sentence
+      const sentence = keyIn(sentences, `${line.level} ${line.role} ${line.message}`, SENTENCES_MAX)
+      const causes = sentences.get(sentence) ?? new Map<string | symbol, Cause<Fields>>()
+      sentences.set(sentence, causes)
+      const key = keyIn(causes, textOfFields(line.fields), CAUSES_MAX)
       const cause = causes.get(key)
       if (cause === undefined) causes.set(key, { first: line, lines: 1 })
       else cause.lines += 1
@@ -86,6 +101,11 @@ export function createLineLimit<Fields extends object>(
     /** Ends the minute early, for a process that exits. */
     end,
   }
+}
+
+/** A text as a key of the map, or the key of all others where the map is full. */
+function keyIn(map: ReadonlyMap<string | symbol, unknown>, text: string, max: number): string | symbol {
+  return map.has(text) || map.size < max ? text : OTHERS
 }
 
 function textOfFields(fields: object): string {

@@ -27,6 +27,10 @@ function limitedLog(is_limited = true) {
 const failureOf = (text: string, code: string) =>
   new Error('no answer', { cause: Object.assign(new Error(text), { code }) })
 
+/** A text that differs for each number, without a digit. */
+const letters = (count: number) =>
+  count.toString(26).replaceAll(/\d/g, (digit) => 'qrstuvwxyz'.charAt(Number(digit)))
+
 describe('a cause that repeats', () => {
   test('has ten lines in a minute, and one with the number of those left out at its end', async () => {
     using limited = limitedLog()
@@ -81,16 +85,24 @@ describe('a cause that repeats', () => {
     expect(lines.slice(11)).toMatchObject([{ role: 'payments', dropped: 2 }])
   })
 
-  test('has a limit also when its errors always say something else, but each sentence has its first line', () => {
+  test('has a limit also when its errors always say something else, and hides no cause of another sentence', async () => {
     using limited = limitedLog()
-    const { log, lines } = limited
-    const letters = (count: number) =>
-      count.toString(26).replaceAll(/\d/g, (digit) => 'qrstuvwxyz'.charAt(Number(digit)))
+    const { log, lines, manual } = limited
     for (let count = 0; count < 5_000; count += 1)
       log.warn({ error: failureOf(letters(count), 'E') }, 'it failed')
-    expect(lines.length).toBeLessThanOrEqual(500 + 10)
-    log.warn({ error: failureOf('quite new', 'E') }, 'something else failed')
-    expect(lines.at(-1)).toMatchObject({ message: 'something else failed' })
+    expect(lines).toHaveLength(50 + 10)
+    for (let count = 0; count < 20; count += 1)
+      log.warn({ error: failureOf('one', 'E') }, 'something else failed')
+    log.warn({ error: failureOf('two', 'E') }, 'something else failed')
+    expect(lines).toHaveLength(60 + 11)
+    await manual.advance(60_000)
+    expect(lines.slice(71)).toMatchObject([{ dropped: 5_000 - 60 }, { dropped: 10 }])
+  })
+
+  test('has a limit also when its sentences are no constants', () => {
+    using limited = limitedLog()
+    for (let count = 0; count < 5_000; count += 1) limited.log.warn({}, `${letters(count)} failed`)
+    expect(limited.lines).toHaveLength(500 + 10)
   })
 
   test('is written each time where each line counts, and informations are', () => {

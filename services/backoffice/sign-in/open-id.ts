@@ -65,6 +65,28 @@ export interface DeviceFlow {
   readonly interval_seconds: number
 }
 
+/**
+ * The errors of OAuth 2.0, its device flow and OpenID Connect that refuse a sign-in. Others are not shown, nor a cause in the log: a
+ * visitor that begins a sign-in writes the text of its callback.
+ */
+const SHOWN_ERRORS: ReadonlySet<string> = new Set([
+  'access_denied',
+  'account_selection_required',
+  'consent_required',
+  'expired_token',
+  'interaction_required',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_request',
+  'invalid_scope',
+  'login_required',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+])
+
 /** An OpenID provider. All functions throw an `RpcStatusError` for people: UNAVAILABLE where the provider does not answer. */
 export type OpenId = ReturnType<typeof createOpenId>
 
@@ -212,9 +234,15 @@ async function translated<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof RpcStatusError) throw error
-    log.warn({ error, part: 'sign-in' }, 'the OpenID provider did not confirm a sign-in')
-    if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError)
-      throw refusal(`the OpenID provider refused the sign-in: ${error.error.slice(0, 64)}`)
+    const refused =
+      error instanceof AuthorizationResponseError || error instanceof ResponseBodyError
+        ? error.error
+        : undefined
+    log.warn({ error, part: 'sign-in', status: refused }, 'the OpenID provider did not confirm a sign-in')
+    if (refused !== undefined)
+      throw refusal(
+        `the OpenID provider refused the sign-in: ${SHOWN_ERRORS.has(refused) ? refused : 'an error of its own'}`,
+      )
     if (failureIn(error))
       throw new RpcStatusError(Code.Unavailable, 'the OpenID provider is unavailable; try again')
     throw refusal('the answer of the OpenID provider does not prove the sign-in; begin again')

@@ -132,6 +132,19 @@ test('a callback that this browser did not begin signs nobody in', async () => {
   expect([forged.status, (await forged.text()).includes('begin again')]).toEqual([403, true])
 })
 
+// O21: a visitor can begin a sign-in and write the callback: its text is not shown, and is no cause of a line of the log.
+test.each([
+  ['access_denied', 'refused the sign-in: access_denied'],
+  ['call_my_number', 'refused the sign-in: an error of its own'],
+])('the error %s of a callback is shown as %s', async (error, shown) => {
+  const begun = await fetch(`${door.url}/session/oidc`, { redirect: 'manual' })
+  const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? ''
+  const query = new URLSearchParams({ error, state, iss: provider.issuer })
+  const answer = await fetch(`${door.url}/session/callback?${query}`, { headers: { cookie } })
+  expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining(shown)])
+})
+
 // O21: else a person could work, without a notice, under the name of an attacker.
 test('the callback of the sign-in of another browser signs nobody in, and is used once', async () => {
   provider.person = 'mallory'
