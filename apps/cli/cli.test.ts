@@ -194,10 +194,10 @@ test('amounts in minor units by their name, lists that an update wraps, and part
 test('a settlement is shown by --dry-run before it is done', async () => {
   const id = await newMerchant()
   const settle = ['balances', 'settle', '--merchant', id, '--environment', 'test', '--currency', 'INR']
-  const preview = async () => (await json(...settle, '--dry-run')).preview.settlementPeriod
+  const preview = async () => (await json(...settle, '--dry-run')).settlementPeriod
   expect([await preview(), await preview()]).toEqual(['1', '1'])
-  expect((await run([...settle, '--dry-run'])).out).toMatch(/^ {2}settlement_period +1$/m)
-  expect((await json(...settle)).entry.settlementPeriod).toBe('1')
+  expect((await run([...settle, '--dry-run'])).out).toMatch(/^settlement_period +1$/m)
+  expect((await json(...settle)).settlementPeriod).toBe('1')
   expect(await preview()).toBe('2')
 })
 

@@ -51,6 +51,13 @@ test.each([
   expect(new Set(ids).size).toBe(1)
 })
 
+test('a dry run that an older server does not know settles nothing', async () => {
+  door.answer = () => ({ code: 'unimplemented', message: 'no such RPC' })
+  const settle = ['balances', 'settle', '--merchant', '1', '--environment', 'test', '--currency', 'INR']
+  expect((await door.run(home, ...settle, '--dry-run')).code).toBe(1)
+  expect(rpcs()).toEqual(['PreviewSettlement'])
+})
+
 test('a clear refusal, and an act without an operation id, say nothing of it', async () => {
   door.answer = () => ({ code: 'invalid_argument', message: 'no' })
   expect((await door.run(home, ...ADJUST)).err).not.toContain('--operation-id')

@@ -57,7 +57,7 @@ const WITHOUT_VERB: Readonly<Record<string, string>> = {
 test('every RPC of the operator has a command', () => {
   const used = new Set(
     entries.flatMap(({ verb, method }) =>
-      [verb.rpc, verb.many?.rpc].map(
+      [verb.rpc, verb.many?.rpc, verb.previewed_by].map(
         (rpc) => rpc && `${method?.parent.name}/${method?.parent.method[rpc]?.name}`,
       ),
     ),
@@ -80,6 +80,10 @@ describe.each(entries)('$title', ({ verb, method }) => {
       ).toEqual([])
       expect(rowsField(list?.output as DescMessage).message.fields.map(({ name }) => name)).toContain(verb.id)
     }
+    if (verb.previewed_by !== undefined)
+      expect(
+        isRead({ localName: verb.previewed_by }) && method?.parent.method[verb.previewed_by],
+      ).toBeTruthy()
     if (verb.many !== undefined) {
       const input = method?.parent.method[verb.many.rpc]?.input.fields.map(({ name }) => name)
       expect(input).toEqual(expect.arrayContaining([verb.many.filter, 'dry_run']))

@@ -114,6 +114,7 @@ async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Term
   const explaining_service = explaining && (await (explaining.service ?? noun.service)())
   if (explaining !== undefined && explaining_service !== undefined)
     addFieldFlags(command, methodOf(explaining_service, explaining), explaining)
+  if (verb.previewed_by !== undefined) command.option('--dry-run', 'only say what it would do')
   if (verb.many !== undefined) addManyFlags(command, methodOf(service, verb.many), verb)
   if (verb.each !== undefined) addEachFlags(command, methodOf(service, { rpc: verb.each.list }), verb)
   if (verb.columns !== undefined)
@@ -130,6 +131,8 @@ async function addFlags(command: Command, noun: Noun, verb: Verb, terminal: Term
     const flags = command.opts()
     if (flags['explain'] && explaining !== undefined && explaining_service !== undefined)
       await runVerb(explaining, explaining_service, id, flags, terminal)
+    else if (flags['dryRun'] && verb.previewed_by !== undefined)
+      await runVerb({ ...verb, rpc: verb.previewed_by }, service, id, flags, terminal)
     else await runVerb(verb, service, id, flags, terminal)
   })
 }

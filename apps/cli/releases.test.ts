@@ -71,12 +71,12 @@ test('an older server without the command says both releases, and what to do', a
 
 test('an older server that does not know a field refuses it, and nothing was done', async () => {
   const { code, err } = await run(
-    refused('invalid_argument', 'unknown field dry_run', OLDER),
+    refused('invalid_argument', 'unknown field zone', OLDER),
     ...['balances', 'settle', '--merchant', '1', '--environment', 'test'],
   )
   expect([code, err]).toEqual([
     1,
-    `refused invalid argument: unknown field dry_run\nthe server has release ${OLDER}, this command ${version}: the server does not know this field yet; use the command of release ${OLDER}, or leave the flag out\n`,
+    `refused invalid argument: unknown field zone\nthe server has release ${OLDER}, this command ${version}: the server does not know this field yet; use the command of release ${OLDER}, or leave the flag out\n`,
   ])
 })
 

@@ -1,6 +1,6 @@
 import type { Environment } from '#lib/contract/environment.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
-import type { Command, HoldCommand, SettleCommand } from './domain/command.ts'
+import type { Command, HoldCommand } from './domain/command.ts'
 import type { CommandResult } from './domain/decide-command.ts'
 import { createCommandForwarder, type ForwardCommands } from './forwarding/command-forwarder.ts'
 import { createLedgerMembership, createShardPlacement } from './forwarding/shard-placement.ts'
@@ -12,7 +12,7 @@ import type { LedgerMembers, LedgerStore } from './store/ledger-store.ts'
 import { checkHold } from './use-cases/check-hold.ts'
 import { getAccounts, getBalancesAt } from './use-cases/get-balances.ts'
 import { type EntryQuery, getEntry, listEntries } from './use-cases/list-entries.ts'
-import { previewSettlement } from './use-cases/preview-settlement.ts'
+import { previewSettlement, type SettlementScope } from './use-cases/preview-settlement.ts'
 import { type CommandRouting, decideForwarded, submitCommand } from './use-cases/submit-command.ts'
 
 /** The ledger of all merchants, whichever process decides for them. */
@@ -53,8 +53,8 @@ export function createLedger(
       return await submitCommand(shards, sharing?.routing, environment, command)
     },
     checkHold: (environment: Environment, command: HoldCommand) => checkHold(shards, environment, command),
-    previewSettlement: (environment: Environment, command: SettleCommand) =>
-      previewSettlement(shards, environment, command),
+    previewSettlement: (environment: Environment, scope: SettlementScope) =>
+      previewSettlement(shards, environment, scope),
     decideForwarded: (shard: number, commands: readonly Command[]) =>
       decideForwarded(shards, shard, commands),
     accounts: (environment: Environment, merchant_id: string) =>

@@ -115,22 +115,18 @@ test('a policy on MoveChargeback looks at the amount of the chargeback', async (
 })
 
 // O5.2
-test('a dry run of a settlement needs nobody else, also under the id of a settlement that waits', async () => {
+test('the preview of a settlement needs nobody else, and no field of a settlement makes it one', async () => {
   const admin = await door.newPrincipal(['admin'])
   const rpc = `${BALANCES}/Settle`
   await door.call(admin.token, `${APPROVALS}/SetApprovalPolicy`, { rpc, currency: 'INR', aboveMinor: '0' })
   const { merchant_id: merchantId } = shop
   const operationId = randomUUID()
-  const settle = (fields: object) =>
-    door.call(proposer.token, rpc, {
-      merchantId,
-      environment: 'ENVIRONMENT_TEST',
-      currency: 'INR',
-      operationId,
-      ...fields,
-    })
-  const preview = { preview: { settlementPeriod: '1' } }
-  expect(await settle({ dryRun: true })).toMatchObject({ status: 200, body: preview })
+  const scope = { merchantId, environment: 'ENVIRONMENT_TEST', currency: 'INR' }
+  const settle = (fields: object) => door.call(proposer.token, rpc, { ...scope, operationId, ...fields })
+  const preview = () => door.call(proposer.token, `${BALANCES}/PreviewSettlement`, scope)
+  const shown = { status: 200, body: { settlementPeriod: '1' } }
+  expect(await preview()).toMatchObject(shown)
+  expect((await settle({ dryRun: true })).body).toMatchObject({ code: 'invalid_argument' })
   expect(detailOf((await settle({})).body)).toMatchObject({ status: 'pending' })
-  expect(await settle({ dryRun: true })).toMatchObject({ status: 200, body: preview })
+  expect(await preview()).toMatchObject(shown)
 })

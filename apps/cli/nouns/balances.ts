@@ -31,7 +31,12 @@ export const noun: Noun = {
     },
     { name: 'entry', about: 'show an entry of the ledger', rpc: 'getEntry', id: 'entry_id' },
     { name: 'adjust', about: 'correct a balance', rpc: 'adjust' },
-    { name: 'settle', about: 'begin a new settlement period', rpc: 'settle' },
+    {
+      name: 'settle',
+      about: 'begin a new settlement period',
+      rpc: 'settle',
+      previewed_by: 'previewSettlement',
+    },
     {
       name: 'verify',
       about: 'start a verification of the ledger',

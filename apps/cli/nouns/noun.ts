@@ -33,6 +33,8 @@ export interface Verb {
   readonly next?: string
   /** The verb of the noun that `--explain` runs instead, with the flags of both. */
   readonly explained_by?: string
+  /** The RPC of the same service that `--dry-run` calls instead: what the act would do. An older server refuses it, and acts never. */
+  readonly previewed_by?: string
   /** The columns of the CSV of a list, where they are others than those of its table. */
   readonly csv_columns?: readonly string[]
   /** The field of the result, such as `error_code`, that says that the act was refused after all. */

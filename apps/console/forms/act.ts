@@ -46,7 +46,7 @@ export interface Running<T, I extends DescMessage = DescMessage> {
 }
 
 /** Something that a person can do with a resource: one RPC, and the form that makes its request. */
-export interface ActSpec<T, I extends DescMessage, O extends DescMessage> {
+export interface ActSpec<T, I extends DescMessage, O extends DescMessage, P extends DescMessage = O> {
   /** A verb, such as `Approve`. */
   readonly name: string
   /** The RPC. Who may call it, and whether it changes something, is in the table of the operator's RPCs. */
@@ -67,8 +67,10 @@ export interface ActSpec<T, I extends DescMessage, O extends DescMessage> {
   readonly request?: (item: T, values: Values) => MessageInitShape<I>
   /** What a person must write before it is done, because it cannot be undone. */
   readonly confirm?: (item: T) => string
-  /** What the answer to a dry run says. An RPC with the field `dry_run` is always tried so first. */
-  readonly preview?: (answer: MessageShape<O>, running: Running<T, I>) => Promise<Preview>
+  /** The RPC that says what the act would do, and is always called first. Its request has the fields of the act's by the same names. */
+  readonly previewed_by?: DescMethodUnary<DescMessage, P>
+  /** What the answer to `previewed_by` or to a dry run says. An RPC with the field `dry_run` is always tried so first. */
+  readonly preview?: (answer: MessageShape<P>, running: Running<T, I>) => Promise<Preview>
   /** The button of the dry run, by default `Count them`. */
   readonly preview_name?: string
   /** What to show of the answer. */
@@ -81,7 +83,9 @@ export interface ActSpec<T, I extends DescMessage, O extends DescMessage> {
 export type Act<T> = ActSpec<T, DescMessage, DescMessage>
 
 /** Declares an act, and checks the types of its request and answer. */
-export function act<T, I extends DescMessage, O extends DescMessage>(spec: ActSpec<T, I, O>): Act<T> {
+export function act<T, I extends DescMessage, O extends DescMessage, P extends DescMessage = O>(
+  spec: ActSpec<T, I, O, P>,
+): Act<T> {
   return spec as unknown as Act<T>
 }
 

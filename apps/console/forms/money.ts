@@ -1,5 +1,8 @@
 import type { Balance } from '#gen/multihub/balances/v1/balance_pb.ts'
-import { BalanceService, type SettleResponse } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import {
+  BalanceService,
+  type PreviewSettlementResponse,
+} from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import type { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { type Payment, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
@@ -21,12 +24,11 @@ const available = ({ available: minor, currency }: Account): string => moneyWord
 /** The most routes that a sentence each is said about. */
 const ROUTES_SAID_MAX = 20
 
-function settlementSentences({ entry, preview }: SettleResponse): readonly string[] {
-  if (entry !== undefined)
-    return [
-      `Settlement period ${entry.settlementPeriod} has begun already by this request. It begins no other one.`,
-    ]
-  const { settlementPeriod = 0n, balance, routes = [] } = preview ?? {}
+function settlementSentences({
+  settlementPeriod,
+  balance,
+  routes,
+}: PreviewSettlementResponse): readonly string[] {
   const { currency = '', available = 0n, held = 0n } = balance ?? {}
   const others = routes.length - ROUTES_SAID_MAX
   return [
@@ -64,6 +66,7 @@ export const account_acts: readonly Act<Account>[] = [
       'No money moves in the ledger. A period that has ended stays ended.',
     ],
     request: ({ merchantId, environment, currency }) => ({ merchantId, environment, currency }),
+    previewed_by: BalanceService.method.previewSettlement,
     preview_name: 'Show what it would end',
     preview: async (answer, { item }) => ({
       sentences: settlementSentences(answer),

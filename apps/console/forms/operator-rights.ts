@@ -40,6 +40,7 @@ export const OPERATOR_RIGHTS: Readonly<Record<string, string>> = {
   'balances.v1.BalanceService/GetBalances': 'read merchants',
   'balances.v1.BalanceService/Adjust': 'money changes merchants',
   'balances.v1.BalanceService/Settle': 'money changes merchants',
+  'balances.v1.BalanceService/PreviewSettlement': 'read merchants',
   'balances.v1.BalanceService/ListEntries': 'read merchants',
   'balances.v1.BalanceService/ExportEntries': 'read merchants',
   'balances.v1.BalanceService/GetEntry': 'read merchants',

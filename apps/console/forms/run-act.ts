@@ -27,9 +27,9 @@ export function fieldsOf<T>({ fields, method, edits = false }: Act<T>, item: T):
   return (fields?.(item) ?? []).map((field) => shownField(field, method.input, edits ? item : undefined))
 }
 
-/** Whether an act is tried without effect first, to say what it would do. */
-export function hasDryRun<T>({ method }: Act<T>): boolean {
-  return has(method.input, 'dry_run')
+/** Whether a person is shown first what an act would do. */
+export function hasPreview<T>({ method, previewed_by }: Act<T>): boolean {
+  return previewed_by !== undefined || has(method.input, 'dry_run')
 }
 
 /** What a person has decided in the form of an act. */
@@ -86,15 +86,18 @@ export function isDoneOnce<T>({ method }: Act<T>): boolean {
 /** The parts of the browser that acts need. */
 export type Machine = Pick<Running<unknown>, 'call' | 'upload' | 'progress' | 'pause'>
 
-/** Tries an act without effect, and answers what it would do. */
+/** Answers what an act would do, without effect: by its other RPC, or by its own with `dry_run`. */
 export async function previewAct<T>(
   act: Act<T>,
   item: T,
   decision: Decision,
   machine: Machine,
 ): Promise<Preview> {
-  const running = runningOf(act, item, decision, machine)
-  const answer = await machine.call(act.method, { ...running.request, dryRun: true })
+  const { method, previewed_by } = act
+  const running = runningOf({ ...act, method: previewed_by ?? method }, item, decision, machine)
+  const answer = await (previewed_by === undefined
+    ? machine.call(method, { ...running.request, dryRun: true })
+    : machine.call(previewed_by, running.request))
   return (await act.preview?.(answer, running)) ?? { sentences: [] }
 }
 

@@ -194,6 +194,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     getBalances: read(IN_REQUEST),
     adjust: ofMerchant('money'),
     settle: ofMerchant('money'),
+    previewSettlement: read(IN_REQUEST),
     listEntries: read(IN_REQUEST),
     exportEntries: read(IN_REQUEST),
     getEntry: read(IN_REQUEST),

@@ -19,7 +19,7 @@ import {
   settlementPreviewToProto,
   shownEntry,
 } from './entries-proto.ts'
-import { idOf, pastInstantOf, scopeOf } from './request-fields.ts'
+import { currencyOf, idOf, pastInstantOf, scopeOf } from './request-fields.ts'
 
 /** Implements `BalanceService`: reading balances and entries, and the operator's adjustments. */
 export function createBalanceRpc(
@@ -41,13 +41,13 @@ export function createBalanceRpc(
       if (refused_code !== undefined) throw new PublicError(refused_code)
       return { entry: entryToProto(recorded), balance: balanceToProto(recorded.entry) }
     }),
-    settle: by(['backoffice'], async (request) => {
-      const settlement = settlementFromProto(request, currentAct())
-      if (!request.dryRun) return { entry: entryToProto(await recordCommand(ledger, settlement)) }
-      const { environment, command } = settlement
-      const recorded = await ledger.getEntry(environment, command.merchant_id, command.id)
-      const preview = await ledger.previewSettlement(environment, command)
-      return { entry: recorded && entryToProto(recorded), preview: settlementPreviewToProto(preview) }
+    settle: by(['backoffice'], async (request) => ({
+      entry: entryToProto(await recordCommand(ledger, settlementFromProto(request, currentAct()))),
+    })),
+    previewSettlement: by(['backoffice'], async (request) => {
+      const { environment, merchant_id } = scopeOf(request)
+      const currency = currencyOf(request.currency, 'currency')
+      return settlementPreviewToProto(await ledger.previewSettlement(environment, { merchant_id, currency }))
     }),
     listEntries: by(['backoffice', 'internal'], async (request) => {
       const query = entryQueryFromProto(request, checkPageSize(request.pageSize), request.newestFirst)

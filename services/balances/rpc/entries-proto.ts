@@ -12,7 +12,7 @@ import type {
   ExportEntriesRequest,
   ExportEntriesResponseSchema,
   ListEntriesResponseSchema,
-  SettlementPreviewSchema,
+  PreviewSettlementResponseSchema,
 } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { csvLine } from '#lib/contract/csv-cell.ts'
@@ -80,7 +80,7 @@ export function entryToProto({
 export function settlementPreviewToProto({
   accounts,
   totals,
-}: SettlementPreview): MessageInitShape<typeof SettlementPreviewSchema> {
+}: SettlementPreview): MessageInitShape<typeof PreviewSettlementResponseSchema> {
   const { currency } = accounts
   return {
     settlementPeriod: BigInt(accounts.period + 1),

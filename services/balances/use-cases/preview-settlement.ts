@@ -5,6 +5,9 @@ import type { WithdrawalTotals } from '../domain/payout-limits.ts'
 import { shardOf } from '../domain/shard.ts'
 import type { LoadedShards } from '../shards/loaded-shards.ts'
 
+/** What a settlement is about. */
+export type SettlementScope = Pick<SettleCommand, 'merchant_id' | 'currency'>
+
 /** What a settlement would end now. */
 export interface SettlementPreview {
   /** The accounts in the currency. Only their period would change. */
@@ -17,7 +20,7 @@ export interface SettlementPreview {
 export async function previewSettlement(
   shards: LoadedShards,
   environment: Environment,
-  { merchant_id, currency }: Pick<SettleCommand, 'merchant_id' | 'currency'>,
+  { merchant_id, currency }: SettlementScope,
 ): Promise<SettlementPreview> {
   return await shards.use(shardOf(merchant_id, environment), ({ processor }) =>
     processor.read((state) => {

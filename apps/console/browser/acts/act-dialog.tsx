@@ -5,7 +5,7 @@ import {
   amountSentences,
   type Decision,
   fieldsOf,
-  hasDryRun,
+  hasPreview,
   isDoneOnce,
   previewAct,
   reasonRule,
@@ -103,7 +103,7 @@ async function send<T>(
   progress: (sentence: string) => void,
 ): Promise<State> {
   const machine = machineOf(decision.reason, progress)
-  if (hasDryRun(act) && preview === undefined)
+  if (hasPreview(act) && preview === undefined)
     return { step: 'counted', preview: await previewAct(act, item, decision, machine) }
   const outcome = await runAct(act, item, decision, machine)
   // What only answers a question can be asked again with other values.
@@ -151,7 +151,7 @@ function ActForm<T>({
     if (Object.keys(problems).length > 0)
       form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [problems])
-  const counts_first = hasDryRun(act) && preview === undefined
+  const counts_first = hasPreview(act) && preview === undefined
   const confirm = counts_first ? undefined : (preview?.confirm ?? act.confirm?.(item))
   const is_idle = preview !== undefined && preview.confirm === undefined
   const reason_rule = reasonRule(act)

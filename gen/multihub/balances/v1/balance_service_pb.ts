@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/balance_service.proto.
  */
 export const file_multihub_balances_v1_balance_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIocBChJHZXRCYWxhbmNlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkYKE0dldEJhbGFuY2VzUmVzcG9uc2USLwoIYmFsYW5jZXMYASADKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlItEBCg1BZGp1c3RSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIOCgZyZWFzb24YBSABKAkSFAoMb3BlcmF0aW9uX2lkGAYgASgJEhIKCnBheW1lbnRfaWQYByABKAkicgoOQWRqdXN0UmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIuCgdiYWxhbmNlGAIgASgLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSKjAQoNU2V0dGxlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkSDgoGcmVhc29uGAUgASgJEg8KB2RyeV9ydW4YBiABKAgifAoOU2V0dGxlUmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRI4CgdwcmV2aWV3GAIgASgLMicubXVsdGlodWIuYmFsYW5jZXMudjEuU2V0dGxlbWVudFByZXZpZXcilgEKEVNldHRsZW1lbnRQcmV2aWV3EhkKEXNldHRsZW1lbnRfcGVyaW9kGAEgASgDEi4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlEjYKBnJvdXRlcxgDIAMoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlJvdXRlUGVyaW9kVG90YWwiVAoQUm91dGVQZXJpb2RUb3RhbBIWCgpzZXJ2aWNlX2lkGAEgASgDQgIwARIoCgV0b3RhbBgCIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leSLuAgoSTGlzdEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSMAoMY3JlYXRlZF9mcm9tGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxuZXdlc3RfZmlyc3QYCCABKAgSEAoIY3VycmVuY3kYCSABKAkSMwoEa2luZBgKIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgthc19tZXJjaGFudBgLIAEoCCJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkikgIKFEV4cG9ydEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEAoIY3VycmVuY3kYBCABKAkSMAoMY3JlYXRlZF9mcm9tGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX3Rva2VuGAcgASgJEhMKC2FzX21lcmNoYW50GAggASgIIj0KFUV4cG9ydEVudHJpZXNSZXNwb25zZRILCgNjc3YYASABKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIoMBCg9HZXRFbnRyeVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEAoIZW50cnlfaWQYAyABKAkSEwoLYXNfbWVyY2hhbnQYBCABKAgiRAoQR2V0RW50cnlSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5IhgKFlN1bW1hcml6ZUxlZGdlclJlcXVlc3QiYAoXU3VtbWFyaXplTGVkZ2VyUmVzcG9uc2USEgoKY29uc2lzdGVudBgBIAEoCBIxCg12ZXJpZmllZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDK3BQoOQmFsYW5jZVNlcnZpY2USYgoLR2V0QmFsYW5jZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1Jlc3BvbnNlElMKBkFkanVzdBIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXNwb25zZRJTCgZTZXR0bGUSIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TZXR0bGVSZXF1ZXN0GiQubXVsdGlodWIuYmFsYW5jZXMudjEuU2V0dGxlUmVzcG9uc2USYgoLTGlzdEVudHJpZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MaXN0RW50cmllc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MaXN0RW50cmllc1Jlc3BvbnNlEmgKDUV4cG9ydEVudHJpZXMSKi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5FeHBvcnRFbnRyaWVzUmVxdWVzdBorLm11bHRpaHViLmJhbGFuY2VzLnYxLkV4cG9ydEVudHJpZXNSZXNwb25zZRJZCghHZXRFbnRyeRIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEVudHJ5UmVxdWVzdBomLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldEVudHJ5UmVzcG9uc2USbgoPU3VtbWFyaXplTGVkZ2VyEiwubXVsdGlodWIuYmFsYW5jZXMudjEuU3VtbWFyaXplTGVkZ2VyUmVxdWVzdBotLm11bHRpaHViLmJhbGFuY2VzLnYxLlN1bW1hcml6ZUxlZGdlclJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
+  fileDesc("CiptdWx0aWh1Yi9iYWxhbmNlcy92MS9iYWxhbmNlX3NlcnZpY2UucHJvdG8SFG11bHRpaHViLmJhbGFuY2VzLnYxIocBChJHZXRCYWxhbmNlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSJgoCYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkYKE0dldEJhbGFuY2VzUmVzcG9uc2USLwoIYmFsYW5jZXMYASADKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlItEBCg1BZGp1c3RSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJEikKBmFtb3VudBgEIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leRIOCgZyZWFzb24YBSABKAkSFAoMb3BlcmF0aW9uX2lkGAYgASgJEhIKCnBheW1lbnRfaWQYByABKAkicgoOQWRqdXN0UmVzcG9uc2USMAoFZW50cnkYASABKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIuCgdiYWxhbmNlGAIgASgLMh0ubXVsdGlodWIuYmFsYW5jZXMudjEuQmFsYW5jZSKSAQoNU2V0dGxlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRI0CgtlbnZpcm9ubWVudBgCIAEoDjIfLm11bHRpaHViLmNvbW1vbi52MS5FbnZpcm9ubWVudBIQCghjdXJyZW5jeRgDIAEoCRIUCgxvcGVyYXRpb25faWQYBCABKAkSDgoGcmVhc29uGAUgASgJIkIKDlNldHRsZVJlc3BvbnNlEjAKBWVudHJ5GAEgASgLMiEubXVsdGlodWIuYmFsYW5jZXMudjEuTGVkZ2VyRW50cnkidwoYUHJldmlld1NldHRsZW1lbnRSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhAKCGN1cnJlbmN5GAMgASgJIp4BChlQcmV2aWV3U2V0dGxlbWVudFJlc3BvbnNlEhkKEXNldHRsZW1lbnRfcGVyaW9kGAEgASgDEi4KB2JhbGFuY2UYAiABKAsyHS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5CYWxhbmNlEjYKBnJvdXRlcxgDIAMoCzImLm11bHRpaHViLmJhbGFuY2VzLnYxLlJvdXRlUGVyaW9kVG90YWwiVAoQUm91dGVQZXJpb2RUb3RhbBIWCgpzZXJ2aWNlX2lkGAEgASgDQgIwARIoCgV0b3RhbBgCIAEoCzIZLm11bHRpaHViLmNvbW1vbi52MS5Nb25leSLuAgoSTGlzdEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEQoJcGFnZV9zaXplGAQgASgFEhIKCnBhZ2VfdG9rZW4YBSABKAkSMAoMY3JlYXRlZF9mcm9tGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIUCgxuZXdlc3RfZmlyc3QYCCABKAgSEAoIY3VycmVuY3kYCSABKAkSMwoEa2luZBgKIAEoDjIlLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5S2luZBITCgthc19tZXJjaGFudBgLIAEoCCJiChNMaXN0RW50cmllc1Jlc3BvbnNlEjIKB2VudHJpZXMYASADKAsyIS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5MZWRnZXJFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkikgIKFEV4cG9ydEVudHJpZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEjQKC2Vudmlyb25tZW50GAIgASgOMh8ubXVsdGlodWIuY29tbW9uLnYxLkVudmlyb25tZW50EhIKCnBheW1lbnRfaWQYAyABKAkSEAoIY3VycmVuY3kYBCABKAkSMAoMY3JlYXRlZF9mcm9tGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpwYWdlX3Rva2VuGAcgASgJEhMKC2FzX21lcmNoYW50GAggASgIIj0KFUV4cG9ydEVudHJpZXNSZXNwb25zZRILCgNjc3YYASABKAkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIoMBCg9HZXRFbnRyeVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSNAoLZW52aXJvbm1lbnQYAiABKA4yHy5tdWx0aWh1Yi5jb21tb24udjEuRW52aXJvbm1lbnQSEAoIZW50cnlfaWQYAyABKAkSEwoLYXNfbWVyY2hhbnQYBCABKAgiRAoQR2V0RW50cnlSZXNwb25zZRIwCgVlbnRyeRgBIAEoCzIhLm11bHRpaHViLmJhbGFuY2VzLnYxLkxlZGdlckVudHJ5IhgKFlN1bW1hcml6ZUxlZGdlclJlcXVlc3QiYAoXU3VtbWFyaXplTGVkZ2VyUmVzcG9uc2USEgoKY29uc2lzdGVudBgBIAEoCBIxCg12ZXJpZmllZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcDKtBgoOQmFsYW5jZVNlcnZpY2USYgoLR2V0QmFsYW5jZXMSKC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1JlcXVlc3QaKS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRCYWxhbmNlc1Jlc3BvbnNlElMKBkFkanVzdBIjLm11bHRpaHViLmJhbGFuY2VzLnYxLkFkanVzdFJlcXVlc3QaJC5tdWx0aWh1Yi5iYWxhbmNlcy52MS5BZGp1c3RSZXNwb25zZRJTCgZTZXR0bGUSIy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TZXR0bGVSZXF1ZXN0GiQubXVsdGlodWIuYmFsYW5jZXMudjEuU2V0dGxlUmVzcG9uc2USdAoRUHJldmlld1NldHRsZW1lbnQSLi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5QcmV2aWV3U2V0dGxlbWVudFJlcXVlc3QaLy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5QcmV2aWV3U2V0dGxlbWVudFJlc3BvbnNlEmIKC0xpc3RFbnRyaWVzEigubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuTGlzdEVudHJpZXNSZXNwb25zZRJoCg1FeHBvcnRFbnRyaWVzEioubXVsdGlodWIuYmFsYW5jZXMudjEuRXhwb3J0RW50cmllc1JlcXVlc3QaKy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5FeHBvcnRFbnRyaWVzUmVzcG9uc2USWQoIR2V0RW50cnkSJS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRFbnRyeVJlcXVlc3QaJi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRFbnRyeVJlc3BvbnNlEm4KD1N1bW1hcml6ZUxlZGdlchIsLm11bHRpaHViLmJhbGFuY2VzLnYxLlN1bW1hcml6ZUxlZGdlclJlcXVlc3QaLS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TdW1tYXJpemVMZWRnZXJSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_balances_v1_balance, file_multihub_common_v1_environment, file_multihub_common_v1_money]);
 
 /**
  * GetBalancesRequest selects a merchant and an environment.
@@ -207,13 +207,6 @@ export type SettleRequest = Message<"multihub.balances.v1.SettleRequest"> & {
    * @generated from field: string reason = 5;
    */
   reason: string;
-
-  /**
-   * dry_run changes nothing, and answers with the preview.
-   *
-   * @generated from field: bool dry_run = 6;
-   */
-  dryRun: boolean;
 };
 
 /**
@@ -224,25 +217,17 @@ export const SettleRequestSchema: GenMessage<SettleRequest> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 4);
 
 /**
- * SettleResponse contains the entry of the settlement, or its preview.
+ * SettleResponse contains the entry of the settlement.
  *
  * @generated from message multihub.balances.v1.SettleResponse
  */
 export type SettleResponse = Message<"multihub.balances.v1.SettleResponse"> & {
   /**
-   * entry is the only entry of this operation_id. Its settlement_period is the period that it began. With dry_run it is absent,
-   * unless the settlement was recorded before.
+   * entry is the only entry of this operation_id. Its settlement_period is the period that it began.
    *
    * @generated from field: multihub.balances.v1.LedgerEntry entry = 1;
    */
   entry?: LedgerEntry | undefined;
-
-  /**
-   * preview is present with dry_run only.
-   *
-   * @generated from field: multihub.balances.v1.SettlementPreview preview = 2;
-   */
-  preview?: SettlementPreview | undefined;
 };
 
 /**
@@ -253,11 +238,46 @@ export const SettleResponseSchema: GenMessage<SettleResponse> = /*@__PURE__*/
   messageDesc(file_multihub_balances_v1_balance_service, 5);
 
 /**
- * SettlementPreview is what a settlement would do now. It moves no money.
+ * PreviewSettlementRequest describes a settlement that could be made.
  *
- * @generated from message multihub.balances.v1.SettlementPreview
+ * @generated from message multihub.balances.v1.PreviewSettlementRequest
  */
-export type SettlementPreview = Message<"multihub.balances.v1.SettlementPreview"> & {
+export type PreviewSettlementRequest = Message<"multihub.balances.v1.PreviewSettlementRequest"> & {
+  /**
+   * merchant_id is the merchant that would be settled with.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * environment is test or production; their settlement periods are separate.
+   *
+   * @generated from field: multihub.common.v1.Environment environment = 2;
+   */
+  environment: Environment;
+
+  /**
+   * currency is the ISO 4217 code.
+   *
+   * @generated from field: string currency = 3;
+   */
+  currency: string;
+};
+
+/**
+ * Describes the message multihub.balances.v1.PreviewSettlementRequest.
+ * Use `create(PreviewSettlementRequestSchema)` to create a new message.
+ */
+export const PreviewSettlementRequestSchema: GenMessage<PreviewSettlementRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 6);
+
+/**
+ * PreviewSettlementResponse is what a settlement would do now. It moves no money.
+ *
+ * @generated from message multihub.balances.v1.PreviewSettlementResponse
+ */
+export type PreviewSettlementResponse = Message<"multihub.balances.v1.PreviewSettlementResponse"> & {
   /**
    * settlement_period is the period that would begin.
    *
@@ -281,11 +301,11 @@ export type SettlementPreview = Message<"multihub.balances.v1.SettlementPreview"
 };
 
 /**
- * Describes the message multihub.balances.v1.SettlementPreview.
- * Use `create(SettlementPreviewSchema)` to create a new message.
+ * Describes the message multihub.balances.v1.PreviewSettlementResponse.
+ * Use `create(PreviewSettlementResponseSchema)` to create a new message.
  */
-export const SettlementPreviewSchema: GenMessage<SettlementPreview> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 6);
+export const PreviewSettlementResponseSchema: GenMessage<PreviewSettlementResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_balances_v1_balance_service, 7);
 
 /**
  * RoutePeriodTotal is what the withdrawals of a route come to in a settlement period.
@@ -313,7 +333,7 @@ export type RoutePeriodTotal = Message<"multihub.balances.v1.RoutePeriodTotal"> 
  * Use `create(RoutePeriodTotalSchema)` to create a new message.
  */
 export const RoutePeriodTotalSchema: GenMessage<RoutePeriodTotal> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 7);
+  messageDesc(file_multihub_balances_v1_balance_service, 8);
 
 /**
  * ListEntriesRequest selects a page of entries.
@@ -405,7 +425,7 @@ export type ListEntriesRequest = Message<"multihub.balances.v1.ListEntriesReques
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 8);
+  messageDesc(file_multihub_balances_v1_balance_service, 9);
 
 /**
  * ListEntriesResponse is a page of entries.
@@ -433,7 +453,7 @@ export type ListEntriesResponse = Message<"multihub.balances.v1.ListEntriesRespo
  * Use `create(ListEntriesResponseSchema)` to create a new message.
  */
 export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 9);
+  messageDesc(file_multihub_balances_v1_balance_service, 10);
 
 /**
  * ExportEntriesRequest selects the entries of an export and the part of it.
@@ -504,7 +524,7 @@ export type ExportEntriesRequest = Message<"multihub.balances.v1.ExportEntriesRe
  * Use `create(ExportEntriesRequestSchema)` to create a new message.
  */
 export const ExportEntriesRequestSchema: GenMessage<ExportEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 10);
+  messageDesc(file_multihub_balances_v1_balance_service, 11);
 
 /**
  * ExportEntriesResponse is a part of an export.
@@ -532,7 +552,7 @@ export type ExportEntriesResponse = Message<"multihub.balances.v1.ExportEntriesR
  * Use `create(ExportEntriesResponseSchema)` to create a new message.
  */
 export const ExportEntriesResponseSchema: GenMessage<ExportEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 11);
+  messageDesc(file_multihub_balances_v1_balance_service, 12);
 
 /**
  * GetEntryRequest identifies an entry.
@@ -574,7 +594,7 @@ export type GetEntryRequest = Message<"multihub.balances.v1.GetEntryRequest"> & 
  * Use `create(GetEntryRequestSchema)` to create a new message.
  */
 export const GetEntryRequestSchema: GenMessage<GetEntryRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 12);
+  messageDesc(file_multihub_balances_v1_balance_service, 13);
 
 /**
  * GetEntryResponse holds the entry.
@@ -595,7 +615,7 @@ export type GetEntryResponse = Message<"multihub.balances.v1.GetEntryResponse"> 
  * Use `create(GetEntryResponseSchema)` to create a new message.
  */
 export const GetEntryResponseSchema: GenMessage<GetEntryResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 13);
+  messageDesc(file_multihub_balances_v1_balance_service, 14);
 
 /**
  * SummarizeLedgerRequest has no filter: the ledger is verified as a whole.
@@ -610,7 +630,7 @@ export type SummarizeLedgerRequest = Message<"multihub.balances.v1.SummarizeLedg
  * Use `create(SummarizeLedgerRequestSchema)` to create a new message.
  */
 export const SummarizeLedgerRequestSchema: GenMessage<SummarizeLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 14);
+  messageDesc(file_multihub_balances_v1_balance_service, 15);
 
 /**
  * SummarizeLedgerResponse says what the last verification of each part of the ledger has found.
@@ -638,7 +658,7 @@ export type SummarizeLedgerResponse = Message<"multihub.balances.v1.SummarizeLed
  * Use `create(SummarizeLedgerResponseSchema)` to create a new message.
  */
 export const SummarizeLedgerResponseSchema: GenMessage<SummarizeLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_balances_v1_balance_service, 15);
+  messageDesc(file_multihub_balances_v1_balance_service, 16);
 
 /**
  * BalanceService reads balances and entries. The operator corrects balances and repairs checkpoints with it.
@@ -668,7 +688,7 @@ export const BalanceService: GenService<{
   },
   /**
    * Settle begins a new settlement period on all routes of a currency. Repeating it with the same operation_id changes
-   * nothing. With dry_run it only says what it would end.
+   * nothing.
    *
    * @generated from rpc multihub.balances.v1.BalanceService.Settle
    */
@@ -676,6 +696,17 @@ export const BalanceService: GenService<{
     methodKind: "unary";
     input: typeof SettleRequestSchema;
     output: typeof SettleResponseSchema;
+  },
+  /**
+   * PreviewSettlement says what a settlement would end now, and changes nothing. It is an RPC of its own because a process of an older
+   * release, which does not know it, must refuse it rather than settle.
+   *
+   * @generated from rpc multihub.balances.v1.BalanceService.PreviewSettlement
+   */
+  previewSettlement: {
+    methodKind: "unary";
+    input: typeof PreviewSettlementRequestSchema;
+    output: typeof PreviewSettlementResponseSchema;
   },
   /**
    * ListEntries reads the entries of a merchant, page by page.
