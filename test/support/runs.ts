@@ -1,8 +1,10 @@
+import { createHeldLeases } from '#lib/patterns/effects/held-leases.ts'
 import type { Runs } from '#lib/patterns/effects/runs.ts'
 
 /** A run whose process never dies and never finds another one dead, for tests of something else. */
 export const lastingRun: Runs = {
   run_id: 'the run of the test',
+  held: createHeldLeases(),
   mayAct: () => true,
   isDead: () => false,
   dead: () => [],
@@ -25,6 +27,7 @@ export function createSwitchedRuns(run_id: string): SwitchedRuns {
   return {
     ...lastingRun,
     run_id,
+    held: createHeldLeases(),
     mayAct: () => may_act,
     isDead: (name) => name !== undefined && dead.includes(name),
     dead() {

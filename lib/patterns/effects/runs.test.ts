@@ -95,6 +95,31 @@ describe('the runs in a shared store', () => {
     expect(store.documents.size).toBe(1)
   })
 
+  test('one that stops in order without the end of what it has leased is dead after five readings', async () => {
+    const store = new Heartbeats()
+    const one = await store.reach().start()
+    const two = await store.reach().start()
+    await clock.advance(1_000)
+    two.held.hold({ token: 'unfinished', until: new Date(clock.now_ms() + 60_000) })
+    await two.stop()
+    await clock.advance(10_000)
+    expect(one.dead()).toEqual([two.run_id])
+  })
+
+  test('one that stops in order is not dead because of leases that it gave back or that have ended', async () => {
+    const store = new Heartbeats()
+    const one = await store.reach().start()
+    const two = await store.reach().start()
+    const until = new Date(clock.now_ms() + 5_000)
+    two.held.hold({ token: 'given back', until: new Date(clock.now_ms() + 60_000) })
+    two.held.hold({ token: 'ended', until })
+    two.held.giveBack({ token: 'given back', until })
+    await clock.advance(6_000)
+    await two.stop()
+    await clock.advance(10_000)
+    expect(one.dead()).toEqual([])
+  })
+
   test('12 s without a primary kill nobody, and meanwhile nobody acts', async () => {
     const store = new Heartbeats()
     const all = [await store.reach().start(), await store.reach().start()]

@@ -2,6 +2,7 @@ import { randomHex } from '#lib/base/crypto/random.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { createMembers, createMembership, type Member } from '../membership/membership.ts'
+import { createHeldLeases, type HeldLeases } from './held-leases.ts'
 
 /**
  * The runs of the processes that share a store. A run is the time from a start of a process to its end. Each lease names the run of
@@ -10,6 +11,8 @@ import { createMembers, createMembership, type Member } from '../membership/memb
 export interface Runs {
   /** The run of this process. */
   readonly run_id: string
+  /** What this process has leased and not ended yet. */
+  readonly held: HeldLeases
   /**
    * Whether this process may begin something that leaves it. It may not when the others could take it for dead, as after a pause of
    * the process or a failure of the network, until its next heartbeat is confirmed.
@@ -19,6 +22,9 @@ export interface Runs {
   isDead(run_id: string | undefined): boolean
   /** Names what is dead now. A name that is new means that leases may have become void. */
   dead(): readonly string[]
+  /**
+   * Stops the heartbeats. The others forget the run, unless it has leases that were not ended: then they find it dead, and take over.
+   */
   stop(): Promise<void>
 }
 
@@ -49,6 +55,7 @@ export function createRunStore(
  */
 export async function startRuns({ members, is_alone }: RunStore): Promise<Runs> {
   const run_id = randomHex(12)
+  const held = createHeldLeases()
   let dead: readonly string[] = []
   const membership = createMembership({
     members,
@@ -70,9 +77,10 @@ export async function startRuns({ members, is_alone }: RunStore): Promise<Runs> 
   await membership.join()
   return {
     run_id,
+    held,
     mayAct: () => membership.confirmedAgoMs() < CONFIRMED_MAX_MS,
     isDead: (name) => name !== undefined && membership.isDead(name),
     dead: () => dead,
-    stop: () => membership.stop(),
+    stop: () => (held.hasAny() ? membership.abandon() : membership.stop()),
   }
 }

@@ -4,10 +4,10 @@ import type { Release } from '#lib/base/limit.ts'
 import { now, sleep } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { update } from '#lib/patterns/update.ts'
-import { Conflict } from '#lib/store/errors.ts'
+import { Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
 import { withTraceparent } from '#lib/telemetry/span.ts'
-import { type EffectDocument, withDueTimes } from './effect.ts'
+import { type EffectDocument, type Lease, withDueTimes } from './effect.ts'
 import { createUnusedLeases, type EffectCapacity, leaseDue, type Reserve } from './leases.ts'
 import { applyOutcomes, type EffectOutcome } from './outcomes.ts'
 import type { Runs } from './runs.ts'
@@ -20,7 +20,7 @@ interface EffectWritesOptions<D extends EffectDocument> {
   readonly collection: Collection<D>
   readonly keyOf: (document: D) => Fields
   readonly capacity: EffectCapacity<D>
-  readonly runs: Pick<Runs, 'run_id'>
+  readonly runs: Pick<Runs, 'run_id' | 'held'>
   readonly isStopping: () => boolean
   readonly onWritten?: OnWritten<D> | undefined
 }
@@ -39,12 +39,15 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
   function lease(document: D, at: Date, reserve: Reserve<D>) {
     unused_leases.dropExpired(at)
     const releases = new Map<string, Release>()
+    const to_end = new Set<string>()
     const leased = leaseDue(document, at, runs.run_id, (candidate) => {
       const reservation = reserve(document, candidate)
       if (reservation) releases.set(candidate.id, reservation.release)
+      // The lease of a repeated effect stays: it only says when the next run is due.
+      if (reservation && !reservation.repeats) to_end.add(candidate.id)
       return reservation
     })
-    return { leased, releases }
+    return { leased, releases, taken: leasesOf(leased, to_end) }
   }
 
   async function write(document: D, put: (document: D) => Promise<Stored<D>>): Promise<Stored<D>> {
@@ -53,10 +56,11 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
   }
 
   async function writeLeased(
-    { leased, releases }: ReturnType<typeof lease>,
+    { leased, releases, taken }: ReturnType<typeof lease>,
     at: Date,
     put: (document: D) => Promise<Stored<D>>,
   ): Promise<Stored<D>> {
+    taken.forEach(runs.held.hold)
     try {
       const stored = await put(withDueTimes(leased, at))
       for (const effect of leased.effects) {
@@ -67,6 +71,7 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
     } catch (error) {
       // After an ambiguous write the document may hold these leases. They expire, and the sweeper takes over.
       for (const release of releases.values()) release()
+      if (error instanceof Conflict || error instanceof Duplicate) taken.forEach(runs.held.giveBack)
       throw error
     }
   }
@@ -114,8 +119,12 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
      * the release of its budget, once per lease; `undefined` when the effect must not run here.
      */
     useLease: unused_leases.use,
-    writeOutcomes: createOutcomeWriter({ keyOf, isStopping, change }),
+    writeOutcomes: createOutcomeWriter({ keyOf, isStopping, change, runs }),
   }
+}
+
+function leasesOf({ effects }: EffectDocument, ids: ReadonlySet<string>): readonly Lease[] {
+  return effects.flatMap(({ id, lease }) => (lease && ids.has(id) ? [lease] : []))
 }
 
 /** Makes the function that changes a document like `update`, and tells of the write. */
@@ -147,7 +156,8 @@ function createOutcomeWriter<D extends EffectDocument>({
   keyOf,
   isStopping,
   change,
-}: Pick<EffectWritesOptions<D>, 'keyOf' | 'isStopping'> & {
+  runs,
+}: Pick<EffectWritesOptions<D>, 'keyOf' | 'isStopping' | 'runs'> & {
   readonly change: ReturnType<typeof createChange<D>>
 }) {
   return async (
@@ -160,7 +170,12 @@ function createOutcomeWriter<D extends EffectDocument>({
       try {
         // The given document is usually the current one. If an ambiguous write has succeeded, the next round finds
         // the effects gone and changes nothing.
-        return await change(keyOf(document), apply, document)
+        const stored = await change(keyOf(document), apply, document)
+        runs.held.giveBackEnded(
+          outcomes.map(({ effect }) => effect.lease),
+          stored,
+        )
+        return stored
       } catch (error) {
         const wait_ms = backoffDelay(failures, OUTCOME_BACKOFF, randomFraction())
         if (!(error instanceof Unavailable) || until_ms - now().getTime() <= wait_ms || isStopping())

@@ -189,6 +189,11 @@ export function createMembership<F extends object>(options: MembershipOptions<F>
       timer.cancel()
       await leave()
     },
+    /** Stops and leaves the heartbeat as it is, so that the others find this process dead, as if it had been killed. */
+    async abandon(): Promise<void> {
+      timer.cancel()
+      await last_round
+    },
   }
 }
 
