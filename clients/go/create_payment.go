@@ -66,6 +66,7 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 		return nil, err
 	}
 	began := time.Now()
+	isSent := mayExist
 	for tries := 1; ; tries++ {
 		result, err := c.attempt(ctx, wanted.cID, body, target{isWithdrawal: wanted.destination == "out"})
 		if err == nil {
@@ -74,8 +75,9 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 		if ctx.Err() != nil {
 			return nil, &OutcomeUnknownError{wanted.cID, err}
 		}
-		wasNotSent := isNotSent(err)
-		isUndecided := isUnanswered(err) && !wasNotSent || retryOf(err) == "check_status"
+		// After a try that was sent, another that was not proves nothing: the refusal of the first can be an older answer.
+		isSent = isSent || !isNotSent(err)
+		isUndecided := isUnanswered(err) && isSent || retryOf(err) == "check_status"
 		mayExist = mayExist || isUndecided
 		wait, again := c.settings.waitAfter(err, tries, began)
 		if again {
@@ -84,7 +86,7 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 			}
 		}
 		// On v1 the refusal can be the answer to an earlier request.
-		mayBeStale := c.settings.Version == "v1" && !again && codeOf(err) != duplicate && !wasNotSent
+		mayBeStale := c.settings.Version == "v1" && !again && codeOf(err) != duplicate && isSent
 		if mayExist || mayBeStale || codeOf(err) == duplicate {
 			found, problem := repeatedly(ctx, c.settings, began, func() (*CreatedPaymentResult, error) {
 				return c.attempt(ctx, wanted.cID, status, target{})
@@ -109,7 +111,7 @@ func (c *Client) createPayment(ctx context.Context, request NewPayment, mayExist
 		if again && !isLate {
 			continue
 		}
-		if isUndecided || mayExist && (wasNotSent || again) {
+		if isUndecided || mayExist && again {
 			return nil, &OutcomeUnknownError{wanted.cID, err}
 		}
 		return nil, err

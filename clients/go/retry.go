@@ -48,15 +48,25 @@ func (s Settings) waitAfter(err error, tries int, began time.Time) (time.Duratio
 	return wait, time.Since(began)+wait <= s.Deadline
 }
 
-// repeatedly repeats a request that is harmless to repeat until it has an answer that counts.
+// repeatedly repeats a request that is harmless to repeat until it has an answer that counts. It returns the error not_sent only
+// if no try was sent; otherwise the error of a try that was.
 func repeatedly[T any](ctx context.Context, s Settings, began time.Time, send func() (T, error)) (T, error) {
+	var sent error
 	for tries := 1; ; tries++ {
 		result, err := send()
 		if err == nil {
 			return result, nil
 		}
+		wasNotSent := isNotSent(err)
+		// A lost answer leaves more open than a refusal, so it is kept.
+		if !wasNotSent && (isUnanswered(err) || !isUnanswered(sent)) {
+			sent = err
+		}
 		wait, again := s.waitAfter(err, tries, began)
 		if !again || isCredentialRefused(err) {
+			if wasNotSent && sent != nil {
+				return result, sent
+			}
 			return result, err
 		}
 		if err := pause(ctx, wait); err != nil {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ROOT } from '../../scripts/sources/sources.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
+import { freePort } from '../support/free-port.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { describeLanguage, OLDER_NODES } from './languages.ts'
@@ -49,6 +50,14 @@ for (const language of OLDER_NODES)
       const [name, ...parameters] = command
       const { stdout } = await promisify(execFile)(name, parameters, { cwd, env, timeout: 60_000 })
       expect(stdout).toMatch(/^verified [\w-]+:payment\.completed: success$/m)
+    })
+
+    test('says that nothing was sent if no server is there', async () => {
+      const base_url = `http://127.0.0.1:${await freePort()}`
+      const credential = { application_id: 20001, secret: SECRET, version: 'v1' }
+      await runner.act({ act: 'settings', settings: { base_url, ...credential, tries_max: 1 } })
+      const { error } = await runner.act({ act: 'call', method: 'gateway.ping', request: {} })
+      expect(error).toMatchObject({ kind: 'transport', reason: 'not_sent' })
     })
 
     test.each([

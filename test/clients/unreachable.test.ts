@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
@@ -15,6 +15,8 @@ const UNKNOWN = { kind: 'unknown' }
 /** A client that waits for ever never reports: then the test ends at the time limit of its runner. */
 const LIMITS = { timeout_ms: 500, tries_max: 2, wait_ms: 10, wait_max_ms: 2_000, deadline_ms: 60_000 }
 
+const SECRET = '1'.repeat(64)
+
 /** A server without a protocol. */
 async function listen(accept: (socket: Socket, server: Server) => void): Promise<[Server, string]> {
   const server = createServer((socket) => {
@@ -24,6 +26,23 @@ async function listen(accept: (socket: Socket, server: Server) => void): Promise
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return [server, `127.0.0.1:${(server.address() as AddressInfo).port}`]
+}
+
+/** The address of a server that takes one connection, is gone from then on, and gives the first request this answer or none. */
+async function answerOnce(answer?: string): Promise<string> {
+  const [, address] = await listen((socket, server) => {
+    server.close()
+    if (answer !== undefined) socket.once('data', () => socket.end(answer))
+  })
+  return `http://${address}`
+}
+
+/** An answer with the signature of v1, which does not say to which request it belongs. */
+function signedRefusal(code: number): string {
+  const error = { code, message: 'busy', details: null, context: null }
+  const body = JSON.stringify({ success: false, result: null, error, request_id: 'a' })
+  const hash = createHash('sha512').update(body).update(SECRET).digest('hex')
+  return `HTTP/1.1 200 OK\r\nX-Data-Hash: ${hash}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
 }
 
 for (const language of LANGUAGES)
@@ -45,14 +64,18 @@ for (const language of LANGUAGES)
       await rm(folder, { recursive: true, force: true })
     })
 
+    const use = (base_url: string, limits: object): Promise<unknown> => {
+      const credential = { application_id: 20001, secret: SECRET, version: 'v1' }
+      return runner.act({ act: 'settings', settings: { base_url, ...credential, ...limits } })
+    }
+
     /** What the creation of a withdrawal at this address ends in. */
     async function create(
       base_url: string,
       more: object = {},
       limits: object = LIMITS,
     ): Promise<RunnerError | undefined> {
-      const credential = { application_id: 20001, secret: '1'.repeat(64), version: 'v1' }
-      await runner.act({ act: 'settings', settings: { base_url, ...credential, ...limits } })
+      await use(base_url, limits)
       const payment = {
         identifiers: { c_id: randomUUID() },
         amount: { value: 12_300, currency: 'INR' },
@@ -90,5 +113,30 @@ for (const language of LANGUAGES)
         socket.once('data', () => socket.destroy())
       })
       expect(await create(`http://${one}`)).toMatchObject(UNKNOWN)
+    })
+
+    test('ends in an unknown outcome if the server is gone after an answer that can be an older refusal', async () => {
+      for (const code of [1000, 2000, 7001])
+        expect(await create(await answerOnce(signedRefusal(code)))).toMatchObject(UNKNOWN)
+    })
+
+    test('ends in an unknown outcome if the server is gone after it has asked for another connection', async () => {
+      const misdirected = 'HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n\r\n'
+      expect(await create(await answerOnce(misdirected))).toMatchObject(UNKNOWN)
+    })
+
+    test.each([
+      { method: 'refund.request', more: { payment: { c_id: 'a' } } },
+      { method: 'ticket.create', more: { title: 'A', description: 'B', category: 'question' } },
+    ])('says that $method was sent if only its last tries were not', async ({ method, more }) => {
+      const params = { identifiers: { c_id: randomUUID() }, ...more }
+      const call = { act: 'call', method, request: { params } }
+      const limits = { ...LIMITS, tries_max: 3 }
+      await use(await answerOnce(), limits)
+      expect((await runner.act(call)).error).toMatchObject({ kind: 'transport', reason: 'timeout' })
+      await use(await answerOnce(signedRefusal(1000)), limits)
+      expect((await runner.act(call)).error).toMatchObject({ kind: 'refusal', code: 1000 })
+      await use(`http://127.0.0.1:${await freePort()}`, limits)
+      expect((await runner.act(call)).error).toMatchObject(NOT_SENT)
     })
   })

@@ -38,14 +38,16 @@ final class PaymentCreation
     {
         $cId = $this->request['params']['payment']['identifiers']['c_id'];
         [$beganMs, $beganS] = [Retry::nowMs(), time()];
+        $isSent = $mayExist;
         for ($tries = 1; ; $tries++) {
             $result = $this->attempt($this->send, $cId);
             if (is_array($result)) {
                 return $result;
             }
             $error = $result;
-            $isNotSent = Retry::isNotSent($error);
-            $isUnanswered = $this->retry->isUnanswered($error) && !$isNotSent;
+            // After a try that was sent, another that was not proves nothing: the refusal of the first can be an older answer.
+            $isSent = $isSent || !Retry::isNotSent($error);
+            $isUnanswered = $this->retry->isUnanswered($error) && $isSent;
             $isUndecided = $isUnanswered || ($error instanceof RefusalError && $error->retry === 'check_status');
             $mayExist = $mayExist || $isUndecided;
             $waitMs = $this->retry->waitAfter($error, $tries, $beganMs);
@@ -54,7 +56,7 @@ final class PaymentCreation
             }
             $isDuplicate = $error->getCode() === self::DUPLICATE;
             // On v1 the refusal can be the answer to an earlier request.
-            $mayBeStale = $this->retry->canBeStale() && $waitMs === null && !$isDuplicate && !$isNotSent;
+            $mayBeStale = $this->retry->canBeStale() && $waitMs === null && !$isDuplicate && $isSent;
             if ($mayExist || $mayBeStale || $isDuplicate) {
                 $found = $this->attempt(fn () => $this->retry->repeatedly($this->lookUp, $beganMs), $cId);
                 if (is_array($found)) {
@@ -74,7 +76,7 @@ final class PaymentCreation
                 }
             }
             if ($waitMs === null || $this->retry->isLate($beganMs)) {
-                $isOpen = $isUndecided || ($mayExist && ($isNotSent || $waitMs !== null));
+                $isOpen = $isUndecided || ($mayExist && $waitMs !== null);
                 throw $isOpen ? new OutcomeUnknownError($cId, $error) : $error;
             }
         }

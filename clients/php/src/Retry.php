@@ -65,7 +65,8 @@ final class Retry
     }
 
     /**
-     * Repeats a request that is harmless to repeat until it has an answer that counts.
+     * Repeats a request that is harmless to repeat until it has an answer that counts. Throws the error `not_sent` only if no try
+     * was sent; otherwise the error of a try that was.
      *
      * @template T
      * @param callable(): T $send
@@ -74,13 +75,19 @@ final class Retry
     public function repeatedly(callable $send, ?float $beganMs = null): mixed
     {
         $beganMs ??= self::nowMs();
+        $sent = null;
         for ($tries = 1; ; $tries++) {
             try {
                 return $send();
             } catch (MultihubError $error) {
+                $isNotSent = self::isNotSent($error);
+                // A lost answer leaves more open than a refusal, so it is kept.
+                if (!$isNotSent && ($sent === null || $this->isUnanswered($error) || !$this->isUnanswered($sent))) {
+                    $sent = $error;
+                }
                 $waitMs = $this->waitAfter($error, $tries, $beganMs);
                 if ($waitMs === null || self::isCredentialRefused($error)) {
-                    throw $error;
+                    throw $isNotSent ? $sent ?? $error : $error;
                 }
                 self::pause($waitMs);
             }

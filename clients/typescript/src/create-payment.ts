@@ -73,18 +73,20 @@ async function sendUntilDecided(
   const { c_id } = wanted
   const began_ms = Date.now()
   let may_exist = resume
+  let is_sent = resume
   for (let tries = 1; ; tries += 1) {
     const outcome = await attempt(() => deps.send(), c_id)
     if ('result' in outcome) return outcome.result
     const { error } = outcome
-    const is_not_sent = isNotSent(error)
-    const is_undecided = (isUnanswered(error) && !is_not_sent) || retryOf(error) === 'check_status'
+    // After a try that was sent, another that was not proves nothing: the refusal of the first can be an older answer.
+    is_sent ||= !isNotSent(error)
+    const is_undecided = (isUnanswered(error) && is_sent) || retryOf(error) === 'check_status'
     may_exist ||= is_undecided
     const wait_ms = waitAfter(error, tries, began_ms, settings)
     if (wait_ms !== undefined) await pause(wait_ms, signal)
     const is_duplicate = codeOf(error) === DUPLICATE
     // On v1 the refusal can be the answer to an earlier request.
-    const may_be_stale = settings.version === 'v1' && wait_ms === undefined && !is_duplicate && !is_not_sent
+    const may_be_stale = settings.version === 'v1' && wait_ms === undefined && !is_duplicate && is_sent
     if (may_exist || may_be_stale || is_duplicate) {
       const found = await attempt(() => deps.lookUp(began_ms), c_id)
       if ('result' in found) {
@@ -100,7 +102,7 @@ async function sendUntilDecided(
     }
     const is_late = Date.now() - began_ms > settings.deadline_ms
     if (wait_ms !== undefined && !is_late) continue
-    const is_open = is_undecided || (may_exist && (is_not_sent || wait_ms !== undefined))
+    const is_open = is_undecided || (may_exist && wait_ms !== undefined)
     throw is_open ? new OutcomeUnknownError(c_id, error) : error
   }
 }

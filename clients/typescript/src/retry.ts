@@ -47,19 +47,26 @@ export function waitAfter(
   return Date.now() - began_ms + wait_ms > settings.deadline_ms ? undefined : wait_ms
 }
 
-/** Repeats a request that is harmless to repeat until it has an answer that counts. */
+/**
+ * Repeats a request that is harmless to repeat until it has an answer that counts. Throws the error `not_sent` only if no try was
+ * sent; otherwise the error of a try that was.
+ */
 export async function repeatedly<T>(
   settings: RetrySettings,
   signal: AbortSignal | undefined,
   send: () => Promise<T>,
   began_ms = Date.now(),
 ): Promise<T> {
+  let sent: unknown
   for (let tries = 1; ; tries += 1) {
     try {
       return await send()
     } catch (error) {
+      const is_not_sent = isNotSent(error)
+      // A lost answer leaves more open than a refusal, so it is kept.
+      if (!is_not_sent && (isUnanswered(error) || !isUnanswered(sent))) sent = error
       const wait_ms = waitAfter(error, tries, began_ms, settings)
-      if (wait_ms === undefined || isCredentialRefused(error)) throw error
+      if (wait_ms === undefined || isCredentialRefused(error)) throw is_not_sent ? (sent ?? error) : error
       await pause(wait_ms, signal)
     }
   }

@@ -1,4 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
+import diagnostics from 'node:diagnostics_channel'
 import { RefusalError, TransportError } from './errors.ts'
 import { parseJson } from './json.ts'
 import {
@@ -31,6 +33,14 @@ export interface RawAnswer {
 
 /** What sends the requests unless the settings say otherwise. */
 export const GLOBAL_FETCH: typeof fetch = (...call) => fetch(...call)
+
+/** How often `fetch` has dispatched the request of the running exchange: it sends it again by itself after a 421. */
+const dispatches = new AsyncLocalStorage<{ count: number }>()
+const created = diagnostics.channel('undici:request:create')
+created.subscribe(() => {
+  const dispatched = dispatches.getStore()
+  if (dispatched !== undefined) dispatched.count += 1
+})
 
 /** The largest answer that is read. */
 export const ANSWER_MAX_BYTES = 16 * 1024 * 1024
@@ -105,9 +115,11 @@ export async function exchange(
   }, settings.timeout_ms)
   const stop = (): void => controller.abort()
   signal?.addEventListener('abort', stop)
+  const dispatched = { count: 0 }
   try {
     // A redirect would send a signed request to an address that nobody configured.
-    const response = await settings.fetch(url, { ...request, redirect: 'manual', signal: controller.signal })
+    const options: RequestInit = { ...request, redirect: 'manual', signal: controller.signal }
+    const response = await dispatches.run(dispatched, () => settings.fetch(url, options))
     return {
       http_status: response.status,
       headers: response.headers,
@@ -118,8 +130,9 @@ export async function exchange(
     signal?.throwIfAborted()
     if (is_late)
       throw new TransportError('timeout', `no answer within ${settings.timeout_ms} ms`, { cause: error })
-    // Another fetch may have sent it before, in a try of its own.
-    const is_not_sent = settings.fetch === GLOBAL_FETCH && isNotSent(Object(error))
+    // Another fetch, or a second dispatch, may have sent it before.
+    const is_first = settings.fetch === GLOBAL_FETCH && dispatched.count === 1
+    const is_not_sent = is_first && isNotSent(Object(error))
     const reason = is_not_sent ? 'not_sent' : 'no_answer'
     throw new TransportError(reason, `no answer: ${reasonOf(error)}`, { cause: error })
   } finally {

@@ -46,21 +46,22 @@ def create_payment_once(
     """
     c_id = wanted.c_id
     began_s, began_at_s = time.monotonic(), time.time()
-    may_exist = resume
+    may_exist = is_sent = resume
     tries = 1
     while True:
         result, error = _attempt(send, c_id)
         if error is None:
             return result
-        was_not_sent = is_not_sent(error)
-        is_undecided = (is_unanswered(error) and not was_not_sent) or _retry_of(error) == "check_status"
+        # After a try that was sent, another that was not proves nothing: the refusal of the first can be an older answer.
+        is_sent = is_sent or not is_not_sent(error)
+        is_undecided = (is_unanswered(error) and is_sent) or _retry_of(error) == "check_status"
         may_exist = may_exist or is_undecided
         wait_s = wait_after(error, tries, began_s, settings)
         if wait_s is not None:
             time.sleep(wait_s)
         is_duplicate = _code_of(error) == DUPLICATE
         # On v1 the refusal can be the answer to an earlier request.
-        may_be_stale = settings.version == "v1" and wait_s is None and not is_duplicate and not was_not_sent
+        may_be_stale = settings.version == "v1" and wait_s is None and not is_duplicate and is_sent
         if may_exist or may_be_stale or is_duplicate:
             found, problem = _attempt(lambda: look_up(began_s), c_id)
             if problem is None:
@@ -76,7 +77,7 @@ def create_payment_once(
                     raise OutcomeUnknownError(c_id, problem) from problem
         is_late = time.monotonic() - began_s > settings.deadline_s
         if wait_s is None or is_late:
-            if is_undecided or (may_exist and (was_not_sent or wait_s is not None)):
+            if is_undecided or (may_exist and wait_s is not None):
                 raise OutcomeUnknownError(c_id, error) from error
             raise error
         tries += 1

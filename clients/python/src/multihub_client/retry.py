@@ -45,15 +45,25 @@ def wait_after(error: MultihubError, tries: int, began_s: float, settings: Setti
 
 
 def repeatedly(settings: Settings, send: Callable[[], T], began_s: Optional[float] = None) -> T:
-    """Repeats a request that is harmless to repeat until it has an answer that counts."""
+    """Repeats a request that is harmless to repeat until it has an answer that counts.
+
+    Raises the error ``not_sent`` only if no try was sent; otherwise the error of a try that was.
+    """
     began_s = time.monotonic() if began_s is None else began_s
+    sent: Optional[MultihubError] = None
     tries = 1
     while True:
         try:
             return send()
         except MultihubError as error:
+            was_not_sent = is_not_sent(error)
+            # A lost answer leaves more open than a refusal, so it is kept.
+            if not was_not_sent and (sent is None or is_unanswered(error) or not is_unanswered(sent)):
+                sent = error
             wait_s = wait_after(error, tries, began_s, settings)
             if wait_s is None or is_credential_refused(error):
+                if was_not_sent and sent is not None:
+                    raise sent
                 raise
         time.sleep(wait_s)
         tries += 1
