@@ -25,13 +25,14 @@ test.each([
 })
 
 test.each([
-  ['daily=1000', undefined, 'with its currency'],
-  ['daily=1.5', 'JPY', 'at most 0 decimal places'],
-  ['daily=10 EUR', 'INR', 'an amount in INR'],
-  ['daily=many', 'INR', 'an amount such as'],
-  ['weekly=10', 'INR', 'weekly'],
-])('limits %s in %s are refused', (text, currency, problem) => {
-  expect(() => parseValue(LIMITS, text, { is_minor: false, currency })).toThrow(problem)
+  ['daily=1000', undefined, false, 'with its currency'],
+  ['daily=1.5', 'JPY', false, 'at most 0 decimal places'],
+  ['daily=10 EUR', 'INR', false, 'an amount in INR'],
+  ['daily=many', 'INR', false, 'an amount such as'],
+  ['weekly=10', 'INR', false, 'weekly'],
+  ['daily=100.50', 'INR', true, 'an integer, because of --minor'],
+])('limits %s in %s (minor units: %s) are refused', (text, currency, is_minor, problem) => {
+  expect(() => parseValue(LIMITS, text, { is_minor, currency })).toThrow(problem)
 })
 
 test('the help says that limits are amounts', () => {
