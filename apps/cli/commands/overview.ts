@@ -64,7 +64,8 @@ export const declare: DeclareCommand = (command, terminal) => {
   })
 }
 
-function printOverview(output: Output, overview: GetOverviewResponse): void {
+/** Prints the numbers for people, each with the commands that list what it counts. */
+export function printOverview(output: Output, overview: GetOverviewResponse): void {
   const { ledger, operations, unavailable, computedTime, paymentsLastHour, paymentsLastDay } = overview
   const now_ms = computedTime === undefined ? 0 : timestampDate(computedTime).getTime()
   const rowsOf = ([field, what, ...lists]: (typeof PERSON_ITEMS | typeof MACHINE_ITEMS)[number]) => {
