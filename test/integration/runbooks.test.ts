@@ -10,7 +10,7 @@ import { casesOf } from '../support/property-runs.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { SITUATIONS, shopVariables } from './runbooks.fixture.ts'
 import { type SupportSystem, startSupport } from './support.fixture.ts'
-import { WALKS, walk } from './walks.fixture.ts'
+import { missingIn, WALKS, walk } from './walks.fixture.ts'
 
 const RUNBOOKS = 'docs/operators/runbooks'
 const testInBash = testWith('bash')
@@ -147,6 +147,16 @@ testInBash.each(casesOf(ours).map((block) => [block.page, block.commands, block]
     }
   },
 )
+
+test('an output with another amount differs from what a page shows, with another time it does not', () => {
+  const shown = '   +12 ms  ledger  123.00 INR to available. Available after it -1,123.00 INR'
+  expect(missingIn(shown.replace('12 ms', '3 s'), shown)).toEqual([])
+  for (const [amount, other] of [
+    [' 123.00', ' 123.01'],
+    [' -1,123.00', ' 1,123.00'],
+  ] as const)
+    expect(missingIn(shown.replace(amount, other), shown)).toEqual([shown])
+})
 
 testWith('bash', 'jq').each(casesOf(WALKS))(
   'the blocks of %s, in order, print what the page shows',

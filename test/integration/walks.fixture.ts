@@ -96,10 +96,13 @@ function normalized(out: string, env: Variables, ids: Map<string, string>): stri
     .replace(/ +$/gm, '')
 }
 
-/** The lines of `shown` that an output has not, whatever their spaces, ids and numbers. */
-function missingIn(out: string, shown: string): readonly string[] {
+/** The lines of `shown` that an output has not, whatever their spaces, ids, times and numbers. Amounts of money are the same. */
+export function missingIn(out: string, shown: string): readonly string[] {
   const bare = (line: string): string =>
-    line.replace(/[0-9a-f]{8}-[0-9a-f-]+|[\d.:-]+|\b(?:ms|s)\b|[\s+]/g, '')
+    line.replace(
+      /(?<![\w.:-])(-?[\d,]+(?:\.\d+)? (?!UTC)[A-Z]{3}\b)|[0-9a-f]{8}-[0-9a-f-]+|[\d.:-]+|\b(?:ms|s)\b|[\s+]/g,
+      (_, amount = '') => amount,
+    )
   const lines = new Set(out.split('\n').map(bare))
   return shown.split('\n').filter((line) => !lines.has(bare(line)))
 }
