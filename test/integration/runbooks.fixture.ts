@@ -118,6 +118,7 @@ async function pendingRefund(_system: SupportSystem, shop: SupportClient) {
     identifiers: { c_id: randomUUID() },
     payment: { c_id },
     amount: '300',
+    reason: 'damaged',
   })
   return {
     PAYMENT_ID: h_id,
