@@ -6,6 +6,7 @@ import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { METHODS, RESEND_METHOD, SCOPES } from '#lib/contract/methods.ts'
+import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
@@ -287,6 +288,19 @@ describe('RotateSecret', () => {
     await clock.advance(1)
     expect(await again('a')).toEqual({ ...rotated, secret: '' })
     expect(await secretsOf(applicationId)).toEqual([rotated?.secret, first])
+  })
+
+  // O12: the operation_id of another person is in the audit.
+  test('another principal does not get the secret under the operation_id', async () => {
+    const by = (principal: string) => ({ headers: { [PRINCIPAL_HEADER]: principal } })
+    const given = { ...valid(), operationId: 'of asha' }
+    const created = await credentials().createCredential(given, by('asha'))
+    await expect(credentials().createCredential(given, by('ravi'))).rejects.toMatchObject({ code: 1013 })
+    expect((await credentials().createCredential(given, by('asha'))).secret).toBe(created.secret)
+    const rotation = { applicationId, operationId: 'a' }
+    const { secret } = await credentials().rotateSecret(rotation, by('asha'))
+    await expect(credentials().rotateSecret(rotation, by('ravi'))).rejects.toMatchObject({ code: 1013 })
+    expect((await credentials().rotateSecret(rotation, by('asha'))).secret).toBe(secret)
   })
 
   // O12

@@ -9,6 +9,7 @@ import { CredentialService } from '#gen/multihub/merchants/v1/credential_service
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { checkLine, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap, timesToProto } from '#lib/contract/proto-fields.ts'
+import { principalOf } from '#lib/rpc/principal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Credential } from '../domain/credential.ts'
 import { createCredential, rotateSecret, updateCredential } from '../use-cases/credentials.ts'
@@ -28,10 +29,10 @@ const STATUSES = createEnumMap<Credential['status'], StatusProto>({
 /** Serves the operator's RPCs for credentials. */
 export function createCredentialRpc(deps: MerchantsDeps): RpcService {
   return rpcService(CredentialService, {
-    createCredential: by(['backoffice'], async (request) => {
+    createCredential: by(['backoffice'], async (request, context) => {
       const { credential, secret } = await createCredential(
         deps,
-        requiredId(request.operationId, 'operation_id'),
+        { operation_id: requiredId(request.operationId, 'operation_id'), principal_id: principalOf(context) },
         {
           merchant_id: request.merchantId,
           api_version: API_VERSIONS.required(request.apiVersion, 'api_version'),
@@ -62,10 +63,11 @@ export function createCredentialRpc(deps: MerchantsDeps): RpcService {
       })
       return { credential: credentialToProto(credential) }
     }),
-    rotateSecret: by(['backoffice'], async ({ applicationId, overlapSeconds, operationId }) => {
+    rotateSecret: by(['backoffice'], async ({ applicationId, overlapSeconds, operationId }, context) => {
       const { secret, old_secret_expires_at } = await rotateSecret(deps, applicationId, {
         overlap_seconds: overlapSeconds,
         operation_id: checkLine(operationId, 'operation_id'),
+        principal_id: principalOf(context),
       })
       return { secret: secret?.reveal() ?? '', oldSecretExpireTime: timestampFromDate(old_secret_expires_at) }
     }),

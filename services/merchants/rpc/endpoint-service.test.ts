@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
 import { PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
+import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { answerEveryName } from '../../../test/support/name-server.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
@@ -156,6 +158,19 @@ describe('RotateEndpointSecret', () => {
     const { secret: newest } = await rotate('b')
     expect(await rotate('a')).toMatchObject({ secret: '' })
     expect(await secretOf(endpointId)).toBe(newest)
+  })
+
+  // O12: the operation_id of another person is in the audit.
+  test('another principal does not get the secret under the operation_id', async () => {
+    const by = (principal: string) => ({ headers: { [PRINCIPAL_HEADER]: principal } })
+    const given = { ...valid(), operationId: uuidv7() }
+    const { endpoint, secret: first } = await endpoints().createEndpoint(given, by('asha'))
+    await expect(endpoints().createEndpoint(given, by('ravi'))).rejects.toMatchObject({ code: 1013 })
+    expect((await endpoints().createEndpoint(given, by('asha'))).secret).toBe(first)
+    const rotation = { endpointId: endpoint?.endpointId ?? '', operationId: 'a' }
+    const { secret } = await endpoints().rotateEndpointSecret(rotation, by('asha'))
+    await expect(endpoints().rotateEndpointSecret(rotation, by('ravi'))).rejects.toMatchObject({ code: 1013 })
+    expect((await endpoints().rotateEndpointSecret(rotation, by('asha'))).secret).toBe(secret)
   })
 
   // N7

@@ -6,6 +6,7 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import { checkLine, requiredId } from '#lib/contract/operator-fields.ts'
 import { timesToProto } from '#lib/contract/proto-fields.ts'
+import { principalOf } from '#lib/rpc/principal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Endpoint } from '../domain/endpoint.ts'
 import type { MerchantsDeps } from '../use-cases/deps.ts'
@@ -15,10 +16,10 @@ import { listWithSecrets } from '../use-cases/registry-reads.ts'
 /** Serves the operator's RPCs for callback endpoints. */
 export function createEndpointRpc(deps: MerchantsDeps): RpcService {
   return rpcService(EndpointService, {
-    createEndpoint: by(['backoffice'], async (request) => {
+    createEndpoint: by(['backoffice'], async (request, context) => {
       const { endpoint, secret } = await createEndpoint(
         deps,
-        requiredId(request.operationId, 'operation_id'),
+        { operation_id: requiredId(request.operationId, 'operation_id'), principal_id: principalOf(context) },
         {
           merchant_id: request.merchantId,
           environment: ENVIRONMENTS.required(request.environment, 'environment'),
@@ -43,9 +44,12 @@ export function createEndpointRpc(deps: MerchantsDeps): RpcService {
       })
       return { endpoint: endpointToProto(endpoint) }
     }),
-    rotateEndpointSecret: by(['backoffice'], async (request) => {
+    rotateEndpointSecret: by(['backoffice'], async (request, context) => {
       const operation_id = checkLine(request.operationId, 'operation_id')
-      const secret = await rotateEndpointSecret(deps, request.endpointId, operation_id)
+      const secret = await rotateEndpointSecret(deps, request.endpointId, {
+        operation_id,
+        principal_id: principalOf(context),
+      })
       return { secret: secret?.reveal() ?? '' }
     }),
     getEndpoint: by(['backoffice', 'internal'], async ({ endpointId }) => ({

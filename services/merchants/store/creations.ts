@@ -1,4 +1,4 @@
-import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { checkRepetition } from '#lib/patterns/idempotency/done-operations.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import { keyOf } from '#lib/store/lookup.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
@@ -11,6 +11,8 @@ interface Creation {
   readonly merchant_id: string
   readonly operation_id: string
   readonly payload_hash: string
+  /** Who asked for it, where the answer holds a secret. */
+  readonly principal_id?: string
   /** The id of the resource, which is stored under it after the creation. */
   readonly id: string
 }
@@ -29,14 +31,14 @@ const creationKey = keyOf(SPEC)
 /**
  * Opens the collection of creations. The id of a resource is reserved here before the resource is stored, so that every
  * repetition of a creation, also after a crash in between, stores or finds the same one. Both functions throw 1013 when the
- * `operation_id` belongs to another request.
+ * `operation_id` belongs to another request or principal.
  */
 export async function openCreations(store: Store) {
   const creations = await store.collection<Creation>(SPEC)
 
   async function find(requested: RequestedCreation): Promise<string | undefined> {
     const creation = await creations.get(creationKey(requested))
-    if (creation && creation.payload_hash !== requested.payload_hash) throw new PublicError(1013)
+    if (creation) checkRepetition(creation, requested)
     return creation?.id
   }
 

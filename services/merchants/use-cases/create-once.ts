@@ -11,6 +11,8 @@ interface CreationRequest {
   /** The merchant that owns the resource; empty for a merchant. */
   readonly merchant_id: string
   readonly operation_id: string
+  /** Who asks, where the answer holds a secret: no other principal gets it by the same request. */
+  readonly principal_id?: string
   /** All other fields: a repetition has the same. */
   readonly given: object
 }
@@ -24,17 +26,18 @@ interface CheckedCreation<D extends RegistryDocument> {
 /**
  * Creates a resource once per merchant, kind and `operation_id` (O12): a repetition returns the resource as it is by now.
  * `check` validates the request, and may refuse it; a repetition is not checked again, because other changes of the registry
- * may forbid by now what it created. Throws 1003 for an unknown merchant, and 1013 for an `operation_id` of another request.
+ * may forbid by now what it created. Throws 1003 for an unknown merchant, and 1013 for an `operation_id` of another request or
+ * principal.
  */
 export async function createOnce<D extends RegistryDocument>(
   { merchants, creations }: Pick<MerchantsStore, 'merchants' | 'creations'>,
   collection: RegistryCollection<D>,
-  { merchant_id, operation_id, given }: CreationRequest,
+  { given, ...requested }: CreationRequest,
   check: () => Promise<CheckedCreation<D>>,
 ): Promise<D> {
-  if (collection.spec.name !== merchants.spec.name) await merchants.get(merchant_id)
+  if (collection.spec.name !== merchants.spec.name) await merchants.get(requested.merchant_id)
   const payload_hash = payloadHash(given as JsonValue)
-  const creation = { kind: collection.spec.name, merchant_id, operation_id, payload_hash }
+  const creation = { kind: collection.spec.name, ...requested, payload_hash }
   const known = await creations.find(creation)
   const existing = known === undefined ? undefined : await collection.find(known)
   if (existing) return existing

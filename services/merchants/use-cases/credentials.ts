@@ -23,12 +23,12 @@ type GivenCredential = GivenSettings<typeof CREDENTIAL_SETTINGS>
  */
 export async function createCredential(
   deps: MerchantsDeps,
-  operation_id: string,
+  { operation_id, principal_id }: Pick<RequestedRotation, 'operation_id' | 'principal_id'>,
   given: GivenCredential & Pick<Credential, 'merchant_id' | 'environment' | 'api_version'>,
 ): Promise<{ credential: Credential; secret: Secret | undefined }> {
   const { credentials, issued_ids } = deps.store
   const { credential: keyring } = deps.keys
-  const creation = { merchant_id: given.merchant_id, operation_id, given }
+  const creation = { merchant_id: given.merchant_id, operation_id, principal_id, given }
   const credential = await createOnce(deps.store, credentials, creation, async () => {
     const scope = await scopeOf(deps, given)
     checkScopes(given)
@@ -89,20 +89,22 @@ interface RequestedRotation {
   readonly overlap_seconds: number
   /** Empty for a rotation that is never repeated. */
   readonly operation_id: string
+  /** Who asks: no other principal gets the secret. */
+  readonly principal_id: string
 }
 
 /**
  * Replaces the API secret of a credential (A6), once per `operation_id`. The previous secret stays valid for the overlap, and older
  * ones until the times that were stated for them. An overlap of 0 ends all of them at once, for a secret that leaked. Refuses an
- * overlap with 9000 while 10 older secrets are valid, and with 1013 an `operation_id` of a rotation with another overlap.
+ * overlap with 9000 while 10 older secrets are valid, and with 1013 an `operation_id` of a rotation with another overlap or by another principal.
  */
 export async function rotateSecret(
   { store, keys }: MerchantsDeps,
   application_id: string,
-  { overlap_seconds, operation_id }: RequestedRotation,
+  { overlap_seconds, operation_id, principal_id }: RequestedRotation,
 ): Promise<{ secret: Secret | undefined; old_secret_expires_at: Date }> {
   checkInteger(overlap_seconds, 'overlap_seconds', 0, OVERLAP_MAX_SECONDS)
-  const rotation = requestedOperation(operation_id, { overlap_seconds })
+  const rotation = requestedOperation(operation_id, { overlap_seconds }, principal_id)
   const owner = ownerOfCredentialSecret(application_id)
   const sealed = keys.credential.seal(newSecret(), owner)
   const at = now()

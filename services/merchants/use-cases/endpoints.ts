@@ -7,13 +7,21 @@ import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
-import { findDone, requestedOperation, withDone } from '#lib/patterns/idempotency/done-operations.ts'
+import {
+  type DoneOperation,
+  findDone,
+  requestedOperation,
+  withDone,
+} from '#lib/patterns/idempotency/done-operations.ts'
 import { ENDPOINT_SETTINGS, type Endpoint } from '../domain/endpoint.ts'
 import { checkOwnedLimit } from '../domain/merchant.ts'
 import { changedSettings, type GivenSettings, newSettings } from '../domain/settings.ts'
 import { createOnce, isRotationShown, isSecretShown } from './create-once.ts'
 import type { MerchantsDeps } from './deps.ts'
 import { scopeOf } from './merchants.ts'
+
+/** What identifies an act, and who asks for it: no other principal gets its secret. */
+type RequestedAct = Required<Pick<DoneOperation, 'operation_id' | 'principal_id'>>
 
 type GivenEndpoint = GivenSettings<typeof ENDPOINT_SETTINGS>
 
@@ -23,12 +31,12 @@ type GivenEndpoint = GivenSettings<typeof ENDPOINT_SETTINGS>
  */
 export async function createEndpoint(
   deps: MerchantsDeps,
-  operation_id: string,
+  { operation_id, principal_id }: RequestedAct,
   given: GivenEndpoint & MerchantScope & Pick<Endpoint, 'url'>,
 ): Promise<{ endpoint: Endpoint; secret: Secret | undefined }> {
   const { endpoints } = deps.store
   const { endpoint: keyring } = deps.keys
-  const creation = { merchant_id: given.merchant_id, operation_id, given }
+  const creation = { merchant_id: given.merchant_id, operation_id, principal_id, given }
   const endpoint = await createOnce(deps.store, endpoints, creation, async () => {
     const scope = await scopeOf(deps, given)
     const url = await checkUrl(deps, given.url, scope.environment)
@@ -69,9 +77,9 @@ export async function updateEndpoint(
 export async function rotateEndpointSecret(
   { store, keys }: MerchantsDeps,
   endpoint_id: string,
-  operation_id: string,
+  { operation_id, principal_id }: RequestedAct,
 ): Promise<Secret | undefined> {
-  const rotation = requestedOperation(operation_id, {})
+  const rotation = requestedOperation(operation_id, {}, principal_id)
   const owner = ownerOfEndpointSecret(endpoint_id)
   const issued_secret = keys.endpoint.seal(newSecret(), owner)
   const at = now()
