@@ -188,3 +188,81 @@ test('a batch that is the resume point of a verification and was altered is foun
   expect((await verifyLedger(store, false)).problems[0]).toContain('batch 4 does not match its hash')
   expect(await store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 4n }])
 })
+
+// B4.5
+test('a verification of the operator begins anew when the running one has a stopped shard, and ends the stop', async () => {
+  await using used = await openUsed()
+  const { store } = used
+  let is_down = true
+  const down = withReads(store, (shard) => {
+    if (is_down && shard === shardOf('1001', 'test')) throw new Error('this shard cannot be read now')
+  })
+  await used.alter()
+  const first = await startVerification(store.verifications, true)
+  const verifier = createVerifier(down, trustedClock, 'test', 0)
+  await eventually(
+    () => {
+      verifier.wake()
+      return store.stops.listStopped()
+    },
+    (stopped) => stopped.length === 1,
+  )
+  await used.mend()
+  is_down = false
+  // The schedule does not begin anew: with one damaged shard it would never come to the end of the others.
+  const scheduled = await startVerification(store.verifications, true, 60_000)
+  expect(scheduled.verification.verification_id).toBe(first.verification.verification_id)
+  await startVerification(store.verifications, true)
+  await eventually(
+    () => {
+      verifier.wake()
+      return getVerification(store.verifications)
+    },
+    (progress) => progress?.is_finished === true,
+  )
+  await verifier.stop()
+  expect(await store.stops.listStopped()).toEqual([])
+})
+
+// B4.5
+test('a verification that is interrupted when it ends a stop ends it when it is continued', async () => {
+  await using used = await openUsed()
+  const { store } = used
+  await used.alter()
+  await verifyLedger(store)
+  await used.mend()
+  let failures = 0
+  async function fail(): Promise<never> {
+    failures += 1
+    throw new Error('the process ends here')
+  }
+  await startVerification(store.verifications, true)
+  const interrupted = createVerifier(
+    { ...store, stops: { ...store.stops, update: fail } },
+    trustedClock,
+    'test',
+    0,
+  )
+  await eventually(
+    () => {
+      interrupted.wake()
+      return failures
+    },
+    (count) => count > 0,
+  )
+  await interrupted.stop()
+  // The process that follows need not wait until the lease expires.
+  const left = (await store.verifications.listShards()).get(SHARD)
+  if (left?.status === 'running')
+    await store.verifications.putShard({ ...left, lease: undefined }, left.version)
+  const successor = createVerifier(store, trustedClock, 'test', 0)
+  await eventually(
+    () => {
+      successor.wake()
+      return getVerification(store.verifications)
+    },
+    (progress) => progress?.is_finished === true,
+  )
+  await successor.stop()
+  expect(await store.stops.listStopped()).toEqual([])
+})

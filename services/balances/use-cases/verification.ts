@@ -51,8 +51,9 @@ function isFinished(
 
 /**
  * Starts a verification of the ledger, which the verifiers of all processes do in the background. While one is running,
- * a call changes nothing, so it may be repeated. With one exception: a verification from the first batch replaces a
- * running one that began where the verification before it had ended. A scheduled one is paced to end in `due_in_ms`; a call without it makes a running one as fast as it may be.
+ * a call changes nothing, so it may be repeated. With two exceptions: a verification from the first batch replaces a running one that
+ * began where the verification before it had ended, and the operator's replaces one with a problem in a journal, which does not look at
+ * that shard again. A scheduled one is paced to end in `due_in_ms`; a call without it makes a running one as fast as it may be.
  */
 export async function startVerification(
   verifications: Verifications,
@@ -65,12 +66,25 @@ export async function startVerification(
   const shards = await verifications.listShards()
   const stored = await verifications.updateCurrent((current) => {
     const is_running = current && !isFinished(current, shards)
-    const covers_request = current?.from_first_batch || !from_first_batch
+    const is_spoilt = from_first_batch && due_at === undefined && hasFoundProblem(current, shards)
+    const covers_request = (current?.from_first_batch && !is_spoilt) || !from_first_batch
     if (is_running && covers_request) return quickened(current, due_at)
     const full_began_at = from_first_batch ? started_at : current?.full_began_at
     return { ...begun, full_began_at, full_verified_until: current?.full_verified_until }
   })
   return { verification: stored ?? begun, is_finished: false, shards }
+}
+
+/** Whether a journal has a problem in this verification: after the operator has mended it, only another one can end the stop. */
+function hasFoundProblem(
+  current: LedgerVerification | undefined,
+  shards: ReadonlyMap<number, ShardVerification>,
+): boolean {
+  return [...shards.values()].some(
+    ({ verification_id, status, problems }) =>
+      verification_id === current?.verification_id &&
+      (status === 'stopped' || problems.some(({ place }) => place === 'journal')),
+  )
 }
 
 /** A scheduled verification that the operator starts too is no longer paced; `undefined` for all others. */

@@ -57,8 +57,9 @@ export async function verifyShard(
     try {
       const is_complete = await verifyJournal(deps, verification, progress, { state, check, end_seq, report })
       if (is_complete) {
-        await progress.end(state, 'done')
+        // Before the shard is done: after a crash in between, the same verification reads it again and ends the stop.
         if (!progress.hasProblemOfJournal()) await endStop(deps, verification, begun)
+        await progress.end(state, 'done')
       } else if (deps.signal.aborted) await progress.end(state, 'running')
       return
     } catch (error) {
