@@ -266,3 +266,20 @@ test('a verification that is interrupted when it ends a stop ends it when it is 
   await successor.stop()
   expect(await store.stops.listStopped()).toEqual([])
 })
+
+// B4.5
+test('what the operator resumed stops the shard again when it was mended, verified and altered once more', async () => {
+  await using used = await openUsed()
+  const { store } = used
+  await used.alter()
+  await verifyLedger(store)
+  await resumeShard(store.stops, SHARD, { operation_id: 'op-1', reason: 'compared' })
+  await verifyLedger(store)
+  expect(await store.stops.listStopped()).toEqual([])
+  await used.mend()
+  await verifyLedger(store)
+  expect(await store.stops.get(SHARD)).toMatchObject({ ended_by: 'operator', reason: 'compared' })
+  await used.alter()
+  await verifyLedger(store)
+  expect(await store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 2n, description: DESCRIPTION }])
+})

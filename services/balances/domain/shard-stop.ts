@@ -13,6 +13,8 @@ export interface ShardStop {
   readonly stopped_since?: Date | undefined
   readonly ended_at?: Date | undefined
   readonly ended_by?: 'verification' | 'operator' | undefined
+  /** When a whole verification found nothing after the operator had resumed the shard: the same finding is a new one then. */
+  readonly mended_at?: Date | undefined
   /** Why the operator resumed the shard. */
   readonly reason?: string | undefined
   /** The last operations by which the operator resumed the shard: a repetition must not end a later stop. */
@@ -44,8 +46,13 @@ export class ShardStopped extends Unavailable {
 export function stopFor(current: ShardStop | undefined, found: FoundAlteration): ShardStop | undefined {
   if (current?.stopped_since !== undefined) return undefined
   const is_known = current?.seq === found.seq && current.description === found.description
-  if (is_known && current.ended_by === 'operator') return undefined
+  if (is_known && isAccepted(current)) return undefined
   return { ...found, stopped_since: found.found_at, operation_ids: current?.operation_ids ?? [] }
+}
+
+/** Whether the operator has resumed the shard knowing of the finding, which is not mended. */
+function isAccepted({ stopped_since, ended_by, mended_at }: ShardStop): boolean {
+  return stopped_since === undefined && ended_by === 'operator' && mended_at === undefined
 }
 
 /** The stop after another verification read the whole shard from its first batch without a problem; `undefined`: nothing changes. */
@@ -53,8 +60,10 @@ export function endedByVerification(
   current: ShardStop | undefined,
   { verification_id, began_at, at }: { verification_id: string; began_at: Date; at: Date },
 ): ShardStop | undefined {
-  if (current?.stopped_since === undefined || current.verification_id === verification_id) return undefined
-  if (began_at < current.stopped_since) return undefined
+  if (current === undefined || current.verification_id === verification_id) return undefined
+  if (began_at < current.found_at) return undefined
+  if (isAccepted(current)) return { ...current, mended_at: at }
+  if (current.stopped_since === undefined) return undefined
   return { ...current, stopped_since: undefined, ended_at: at, ended_by: 'verification' }
 }
 

@@ -119,12 +119,12 @@ async function endStop(
   { shard, updated_at: began_at }: ShardVerificationDocument,
 ): Promise<void> {
   if (!from_first_batch) return
-  // Shards are seldom stopped, so most verifications read nothing more.
-  const stopped = await store.stops.listStopped()
-  if (!stopped.some((one) => one.shard === shard)) return
-  await store.stops.update(shard, (current) =>
-    endedByVerification(current, { verification_id, began_at, at: now() }),
-  )
+  // Shards are seldom stopped, so most verifications write nothing.
+  const before = await store.stops.get(shard)
+  const end = { verification_id, began_at, at: now() }
+  if (endedByVerification(before, end) === undefined) return
+  await store.stops.update(shard, (current) => endedByVerification(current, end))
+  if (before?.stopped_since === undefined) return
   log.info(
     { shard },
     'a verification from the first batch found nothing in a stopped shard, which is used again',
