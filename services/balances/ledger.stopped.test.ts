@@ -283,3 +283,20 @@ test('what the operator resumed stops the shard again when it was mended, verifi
   await verifyLedger(store)
   expect(await store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 2n, description: DESCRIPTION }])
 })
+
+// O4
+test('a later stop keeps the acts of the operator in its document, and nothing of the end before', async () => {
+  await using used = await openUsed()
+  const { store } = used
+  await used.alter(3n)
+  await verifyLedger(store)
+  await resumeShard(store.stops, SHARD, { operation_id: 'op-1', reason: 'compared' })
+  const acts = { act_ids: ['audit-1'], act_changes: ['{}'] }
+  await store.stops.update(SHARD, (current) => current && { ...current, ...acts })
+  await used.alter(2n)
+  await verifyLedger(store)
+  const stop = await store.stops.get(SHARD)
+  expect(stop).toMatchObject({ ...acts, seq: 2n, operation_ids: ['op-1'] })
+  expect(stop?.stopped_since).toEqual(stop?.found_at)
+  expect([stop?.ended_at, stop?.ended_by, stop?.reason]).toEqual([undefined, undefined, undefined])
+})

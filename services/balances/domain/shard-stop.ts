@@ -47,7 +47,15 @@ export function stopFor(current: ShardStop | undefined, found: FoundAlteration):
   if (current?.stopped_since !== undefined) return undefined
   const is_known = current?.seq === found.seq && current.description === found.description
   if (is_known && isAccepted(current)) return undefined
-  return { ...found, stopped_since: found.found_at, operation_ids: current?.operation_ids ?? [] }
+  // The acts of the operator that the document keeps stay; what ended the stop before does not.
+  const kept = {
+    ...current,
+    ended_at: undefined,
+    ended_by: undefined,
+    mended_at: undefined,
+    reason: undefined,
+  }
+  return { ...kept, ...found, stopped_since: found.found_at, operation_ids: current?.operation_ids ?? [] }
 }
 
 /** Whether the operator has resumed the shard knowing of the finding, which is not mended. */
