@@ -49,6 +49,12 @@ async function openUsed() {
   }
 }
 
+/** Resumes the shard, as an operator does who has seen its present stop. */
+async function resume({ stops }: LedgerStore, operation_id = 'op-1') {
+  const { seq, verification_id } = (await stops.get(SHARD)) ?? { seq: 0n, verification_id: '' }
+  return await resumeShard(stops, SHARD, { seq, verification_id, operation_id, reason: 'compared' })
+}
+
 async function withLedger(store: LedgerStore, use: (ledger: Ledger) => Promise<void>): Promise<void> {
   const ledger = createLedger(store, trustedClock)
   try {
@@ -134,7 +140,7 @@ test('the operator ends a stop; the same finding does not stop the shard again, 
   await used.alter(3n)
   await withLedger(store, async (ledger) => {
     await verifyIn(ledger, store)
-    const resumed = await resumeShard(store.stops, SHARD, { operation_id: 'op-1', reason: 'compared' })
+    const resumed = await resume(store)
     await ledger.refreshStops()
     expect(resumed).toMatchObject({ seq: 3n, ended_by: 'operator', reason: 'compared' })
     expect(await ledger.submit('test', credit('f', 1n))).toMatchObject({ recorded: { seq: 5n } })
@@ -150,16 +156,16 @@ test('the operator ends a stop; the same finding does not stop the shard again, 
 test('a repetition of an operation does not end a later stop, and a shard that is not stopped cannot be resumed', async () => {
   await using used = await openUsed()
   const { store } = used
-  const first = { operation_id: 'op-1', reason: 'compared' }
-  await expect(resumeShard(store.stops, SHARD, first)).rejects.toMatchObject({ code: 8801 })
+  const nothing = { seq: 3n, verification_id: 'v', operation_id: 'op-1', reason: 'compared' }
+  await expect(resumeShard(store.stops, SHARD, nothing)).rejects.toMatchObject({ code: 8801 })
   await used.alter(3n)
   await verifyLedger(store)
-  await resumeShard(store.stops, SHARD, first)
+  await resume(store)
   await used.alter(2n)
   await verifyLedger(store)
-  expect(await resumeShard(store.stops, SHARD, first)).toMatchObject({ seq: 2n })
+  expect(await resume(store)).toMatchObject({ seq: 2n })
   expect(await store.stops.listStopped()).toHaveLength(1)
-  await resumeShard(store.stops, SHARD, { ...first, operation_id: 'op-2' })
+  await resume(store, 'op-2')
   expect(await store.stops.listStopped()).toEqual([])
 })
 
@@ -205,7 +211,7 @@ test('a verification of the operator begins anew when the running one has a stop
       verifier.wake()
       return store.stops.listStopped()
     },
-    (stopped) => stopped.length === 1,
+    (stopped) => stopped?.length === 1,
   )
   await used.mend()
   is_down = false
@@ -244,11 +250,11 @@ test('a verification that is interrupted when it ends a stop ends it when it is 
     0,
   )
   await eventually(
-    () => {
+    async () => {
       interrupted.wake()
       return failures
     },
-    (count) => count > 0,
+    (count) => count !== undefined && count > 0,
   )
   await interrupted.stop()
   // The process that follows need not wait until the lease expires.
@@ -273,7 +279,7 @@ test('what the operator resumed stops the shard again when it was mended, verifi
   const { store } = used
   await used.alter()
   await verifyLedger(store)
-  await resumeShard(store.stops, SHARD, { operation_id: 'op-1', reason: 'compared' })
+  await resume(store)
   await verifyLedger(store)
   expect(await store.stops.listStopped()).toEqual([])
   await used.mend()
@@ -290,7 +296,7 @@ test('a later stop keeps the acts of the operator in its document, and nothing o
   const { store } = used
   await used.alter(3n)
   await verifyLedger(store)
-  await resumeShard(store.stops, SHARD, { operation_id: 'op-1', reason: 'compared' })
+  await resume(store)
   const acts = { act_ids: ['audit-1'], act_changes: ['{}'] }
   await store.stops.update(SHARD, (current) => current && { ...current, ...acts })
   await used.alter(2n)
@@ -299,4 +305,25 @@ test('a later stop keeps the acts of the operator in its document, and nothing o
   expect(stop).toMatchObject({ ...acts, seq: 2n, operation_ids: ['op-1'] })
   expect(stop?.stopped_since).toEqual(stop?.found_at)
   expect([stop?.ended_at, stop?.ended_by, stop?.reason]).toEqual([undefined, undefined, undefined])
+})
+
+// B4.5
+test('a resumption that was proposed for one stop does not end another one', async () => {
+  await using used = await openUsed()
+  const { store } = used
+  await used.alter()
+  await verifyLedger(store)
+  const { seq = 0n, verification_id = '' } = (await store.stops.get(SHARD)) ?? {}
+  const proposed = { seq, verification_id, operation_id: 'op-1', reason: 'compared' }
+  await used.mend()
+  await verifyLedger(store)
+  await used.alter(3n)
+  await verifyLedger(store)
+  await expect(resumeShard(store.stops, SHARD, proposed)).rejects.toMatchObject({ code: 8801 })
+  await used.mend(3n)
+  await verifyLedger(store)
+  await used.alter()
+  await verifyLedger(store)
+  await expect(resumeShard(store.stops, SHARD, proposed)).rejects.toMatchObject({ code: 8801 })
+  expect(await store.stops.listStopped()).toHaveLength(1)
 })

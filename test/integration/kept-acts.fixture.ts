@@ -131,7 +131,7 @@ function defects(system: SupportSystem, shop: SupportClient) {
       await addStuckEffect(system, 'payments', PAYMENTS, payment_id)
       return payment_id
     },
-    /** A shard that no merchant of the test has. */
+    /** A stop of a shard that no merchant of the test has. */
     async stoppedShard() {
       const stops = await system.roles.storeOf('balances').collection<ShardStop>(SHARD_STOPS)
       const found_at = new Date()
@@ -144,7 +144,7 @@ function defects(system: SupportSystem, shop: SupportClient) {
         stopped_since: found_at,
         operation_ids: [],
       })
-      return 255
+      return { shard: 255, verificationId: 'v', sequence: 2n }
     },
     async stuckTicket() {
       const ticket_id = await newTicket(shop)

@@ -86,7 +86,7 @@ const ACTS: Readonly<Record<string, Make>> = {
   'balances.v1.BalanceService/Settle': ({ scope }) => ({ ...scope, currency: 'INR', ...op() }),
   'balances.v1.VerificationService/StartVerification': () => ({}),
   'balances.v1.VerificationService/ResumeShard': async (world) => ({
-    shard: await world.stoppedShard(),
+    ...(await world.stoppedShard()),
     reason: PLANTED,
     ...op(),
   }),

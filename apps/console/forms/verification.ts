@@ -33,7 +33,8 @@ export const resumeShard = act({
     'A verification that finds the same again does not stop it; it cannot look at later batches of this shard either.',
     'Without this, a verification from the first batch ends the stop as soon as it finds nothing.',
   ],
-  request: ({ shard }) => ({ shard }),
+  // The stop that is shown: another one since is not ended.
+  request: ({ shard, verificationId, sequence }) => ({ shard, verificationId, sequence }),
 })
 
 /** Checks the whole audit trail. */

@@ -75,13 +75,21 @@ export function endedByVerification(
   return { ...current, stopped_since: undefined, ended_at: at, ended_by: 'verification' }
 }
 
-/** The stop after the operator resumed the shard. `not_stopped`: there is nothing to resume. A repetition changes nothing. */
+/** A decision of the operator to end a stop. `seq` and `verification_id` name the stop that was seen. */
+export interface Resumption extends Pick<ShardStop, 'seq' | 'verification_id'> {
+  readonly operation_id: string
+  readonly reason: string
+}
+
+/** The stop after the operator resumed the shard. `not_stopped`: not by the stop that was seen. A repetition changes nothing. */
 export function endedByOperator(
   current: ShardStop | undefined,
-  { operation_id, reason, at }: { operation_id: string; reason: string; at: Date },
+  { operation_id, reason, seq, verification_id }: Resumption,
+  at: Date,
 ): ShardStop | 'not_stopped' {
   if (current?.operation_ids.includes(operation_id)) return current
   if (current?.stopped_since === undefined) return 'not_stopped'
+  if (current.seq !== seq || current.verification_id !== verification_id) return 'not_stopped'
   const operation_ids = [...current.operation_ids, operation_id].slice(-OPERATIONS_MAX)
   return { ...current, stopped_since: undefined, ended_at: at, ended_by: 'operator', reason, operation_ids }
 }

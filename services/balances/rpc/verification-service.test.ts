@@ -54,7 +54,13 @@ test('the operator sees the stopped shards and resumes one, with a reason and on
   await using rpcs = await openRpcs()
   const service = rpcs.verification()
   const shard = shardOf('1000', 'test')
-  const request = { shard, reason: 'compared with the providers', operationId: 'op' }
+  const request = {
+    shard,
+    reason: 'compared with the providers',
+    operationId: 'op',
+    verificationId: 'v',
+    sequence: 3n,
+  }
   await expect(service.resumeShard(request)).rejects.toMatchObject({ code: 8801 })
   const found_at = now()
   await rpcs.store.stops.update(shard, () => ({
@@ -67,12 +73,16 @@ test('the operator sees the stopped shards and resumes one, with a reason and on
     operation_ids: [],
   }))
   expect((await service.getVerification({})).stops).toMatchObject([
-    { shard, sequence: 3n, description: 'altered' },
+    { shard, sequence: 3n, description: 'altered', verificationId: 'v' },
   ])
   const wrong = [
     [{ shard: SHARDS }, 9000],
     [{ reason: '' }, 1005],
     [{ operationId: '' }, 1005],
+    [{ verificationId: '' }, 1005],
+    [{ sequence: 0n }, 9000],
+    [{ verificationId: 'an earlier one' }, 8801],
+    [{ sequence: 2n }, 8801],
   ] as const
   for (const [field, code] of wrong)
     await expect(service.resumeShard({ ...request, ...field })).rejects.toMatchObject({ code })

@@ -38,9 +38,12 @@ export function createVerificationRpc(
       const [progress, stopped] = await Promise.all([getVerification(verifications), stops.listStopped()])
       return { verification: progress && verificationToProto(progress), stops: stopped.map(stopToProto) }
     }),
-    resumeShard: by(['backoffice'], async ({ shard, reason, operationId }) => {
+    resumeShard: by(['backoffice'], async ({ shard, reason, operationId, verificationId, sequence }) => {
       if (!isShard(shard)) throw fieldError(9000, 'shard', `a number from 0 to ${SHARDS - 1}`)
+      if (sequence <= 0n) throw fieldError(9000, 'sequence', 'the batch, as the stop shows it')
       const stop = await resumeShard(stops, shard, {
+        verification_id: requiredId(verificationId, 'verification_id'),
+        seq: sequence,
         operation_id: requiredId(operationId, 'operation_id'),
         reason: checkLine(requiredText(reason, 'reason'), 'reason', REASON_MAX),
       })
@@ -51,7 +54,7 @@ export function createVerificationRpc(
 }
 
 function stopToProto(stop: ShardStop): MessageInitShape<typeof ShardStopSchema> {
-  const { shard, seq, description, found_at, ended_at } = stop
+  const { shard, seq, description, verification_id, found_at, ended_at } = stop
   return {
     shard,
     sequence: seq,
@@ -59,6 +62,7 @@ function stopToProto(stop: ShardStop): MessageInitShape<typeof ShardStopSchema> 
     findTime: timestampFromDate(found_at),
     ...(ended_at && { endTime: timestampFromDate(ended_at) }),
     reason: stop.reason ?? '',
+    verificationId: verification_id,
   }
 }
 

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/balances/v1/verification_service.proto.
  */
 export const file_multihub_balances_v1_verification_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci9tdWx0aWh1Yi9iYWxhbmNlcy92MS92ZXJpZmljYXRpb25fc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEiNAoYU3RhcnRWZXJpZmljYXRpb25SZXF1ZXN0EhgKEGZyb21fZmlyc3RfYmF0Y2gYASABKAgiVQoZU3RhcnRWZXJpZmljYXRpb25SZXNwb25zZRI4Cgx2ZXJpZmljYXRpb24YASABKAsyIi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5WZXJpZmljYXRpb24iGAoWR2V0VmVyaWZpY2F0aW9uUmVxdWVzdCKDAQoXR2V0VmVyaWZpY2F0aW9uUmVzcG9uc2USOAoMdmVyaWZpY2F0aW9uGAEgASgLMiIubXVsdGlodWIuYmFsYW5jZXMudjEuVmVyaWZpY2F0aW9uEi4KBXN0b3BzGAIgAygLMh8ubXVsdGlodWIuYmFsYW5jZXMudjEuU2hhcmRTdG9wIkkKElJlc3VtZVNoYXJkUmVxdWVzdBINCgVzaGFyZBgBIAEoBRIOCgZyZWFzb24YAiABKAkSFAoMb3BlcmF0aW9uX2lkGAMgASgJIkQKE1Jlc3VtZVNoYXJkUmVzcG9uc2USLQoEc3RvcBgBIAEoCzIfLm11bHRpaHViLmJhbGFuY2VzLnYxLlNoYXJkU3RvcDLfAgoTVmVyaWZpY2F0aW9uU2VydmljZRJ0ChFTdGFydFZlcmlmaWNhdGlvbhIuLm11bHRpaHViLmJhbGFuY2VzLnYxLlN0YXJ0VmVyaWZpY2F0aW9uUmVxdWVzdBovLm11bHRpaHViLmJhbGFuY2VzLnYxLlN0YXJ0VmVyaWZpY2F0aW9uUmVzcG9uc2USbgoPR2V0VmVyaWZpY2F0aW9uEiwubXVsdGlodWIuYmFsYW5jZXMudjEuR2V0VmVyaWZpY2F0aW9uUmVxdWVzdBotLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldFZlcmlmaWNhdGlvblJlc3BvbnNlEmIKC1Jlc3VtZVNoYXJkEigubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzdW1lU2hhcmRSZXF1ZXN0GikubXVsdGlodWIuYmFsYW5jZXMudjEuUmVzdW1lU2hhcmRSZXNwb25zZWIGcHJvdG8z", [file_multihub_balances_v1_verification]);
+  fileDesc("Ci9tdWx0aWh1Yi9iYWxhbmNlcy92MS92ZXJpZmljYXRpb25fc2VydmljZS5wcm90bxIUbXVsdGlodWIuYmFsYW5jZXMudjEiNAoYU3RhcnRWZXJpZmljYXRpb25SZXF1ZXN0EhgKEGZyb21fZmlyc3RfYmF0Y2gYASABKAgiVQoZU3RhcnRWZXJpZmljYXRpb25SZXNwb25zZRI4Cgx2ZXJpZmljYXRpb24YASABKAsyIi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5WZXJpZmljYXRpb24iGAoWR2V0VmVyaWZpY2F0aW9uUmVxdWVzdCKDAQoXR2V0VmVyaWZpY2F0aW9uUmVzcG9uc2USOAoMdmVyaWZpY2F0aW9uGAEgASgLMiIubXVsdGlodWIuYmFsYW5jZXMudjEuVmVyaWZpY2F0aW9uEi4KBXN0b3BzGAIgAygLMh8ubXVsdGlodWIuYmFsYW5jZXMudjEuU2hhcmRTdG9wInQKElJlc3VtZVNoYXJkUmVxdWVzdBINCgVzaGFyZBgBIAEoBRIOCgZyZWFzb24YAiABKAkSFAoMb3BlcmF0aW9uX2lkGAMgASgJEhcKD3ZlcmlmaWNhdGlvbl9pZBgEIAEoCRIQCghzZXF1ZW5jZRgFIAEoAyJEChNSZXN1bWVTaGFyZFJlc3BvbnNlEi0KBHN0b3AYASABKAsyHy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TaGFyZFN0b3Ay3wIKE1ZlcmlmaWNhdGlvblNlcnZpY2USdAoRU3RhcnRWZXJpZmljYXRpb24SLi5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TdGFydFZlcmlmaWNhdGlvblJlcXVlc3QaLy5tdWx0aWh1Yi5iYWxhbmNlcy52MS5TdGFydFZlcmlmaWNhdGlvblJlc3BvbnNlEm4KD0dldFZlcmlmaWNhdGlvbhIsLm11bHRpaHViLmJhbGFuY2VzLnYxLkdldFZlcmlmaWNhdGlvblJlcXVlc3QaLS5tdWx0aWh1Yi5iYWxhbmNlcy52MS5HZXRWZXJpZmljYXRpb25SZXNwb25zZRJiCgtSZXN1bWVTaGFyZBIoLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc3VtZVNoYXJkUmVxdWVzdBopLm11bHRpaHViLmJhbGFuY2VzLnYxLlJlc3VtZVNoYXJkUmVzcG9uc2ViBnByb3RvMw", [file_multihub_balances_v1_verification]);
 
 /**
  * StartVerificationRequest starts a verification of all shards.
@@ -126,6 +126,20 @@ export type ResumeShardRequest = Message<"multihub.balances.v1.ResumeShardReques
    * @generated from field: string operation_id = 3;
    */
   operationId: string;
+
+  /**
+   * verification_id is the verification that found the batch, as the stop shows it.
+   *
+   * @generated from field: string verification_id = 4;
+   */
+  verificationId: string;
+
+  /**
+   * sequence is the batch, as the stop shows it.
+   *
+   * @generated from field: int64 sequence = 5;
+   */
+  sequence: bigint;
 };
 
 /**
@@ -184,8 +198,9 @@ export const VerificationService: GenService<{
     output: typeof GetVerificationResponseSchema;
   },
   /**
-   * ResumeShard ends the stop of a shard without a verification. It is refused with 8801 when the shard is not stopped. A
-   * repetition changes nothing, also when the shard was stopped again since.
+   * ResumeShard ends the stop of a shard without a verification. It is refused with 8801 when the shard is not stopped, or
+   * by another stop than the request names, so that nobody ends a stop without having seen its finding. A repetition
+   * changes nothing, also when the shard was stopped again since.
    *
    * @generated from rpc multihub.balances.v1.VerificationService.ResumeShard
    */
