@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { create, toBinary } from '@bufbuild/protobuf'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import {
   ExchangeService,
   WatchExchangesResponseSchema,
@@ -168,6 +168,48 @@ test('a stream that is refused at once', async () => {
   expect(await watch(answerWith(400, 'application/json', refusal))).toEqual([
     fails('invalid_argument', 'since_cursor'),
   ])
+})
+
+/** Whether a call says that it was not sent. */
+async function isUnsent(target: string): Promise<unknown> {
+  const call = connect({ url: target, token: 'mhp_a' }).call(
+    listMerchants,
+    create(ListMerchantsRequestSchema),
+  )
+  return call.then(
+    () => 'answered',
+    ({ cause }: Error) => cause instanceof RpcError && cause.is_unsent,
+  )
+}
+
+test('a call without a connection was not sent', async () => {
+  const closed = createServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port } = closed.address() as AddressInfo
+  closed.close()
+  await once(closed, 'close')
+  for (const host of ['127.0.0.1', 'localhost'])
+    expect([host, await isUnsent(`http://${host}:${port}`)]).toEqual([host, true])
+})
+
+// No test can take away the route to a host, so the error is made as the system makes it.
+test.each([
+  ['connect', true],
+  ['read', false],
+  ['write', false],
+])('a host that is unreachable in %s', async (syscall, is_unsent) => {
+  const cause = Object.assign(new Error(`${syscall} EHOSTUNREACH`), { code: 'EHOSTUNREACH', syscall })
+  const fetch = jest.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('fetch failed', { cause }))
+  try {
+    expect(await isUnsent(url)).toBe(is_unsent)
+  } finally {
+    fetch.mockRestore()
+  }
+})
+
+test('a connection that breaks after the request may have sent it', async () => {
+  serve = (request) => void request.on('end', () => request.socket.resetAndDestroy())
+  expect(await isUnsent(url)).toBe(false)
 })
 
 test('a stream that says nothing for 45 s ends, however long its reader takes for a message', async () => {

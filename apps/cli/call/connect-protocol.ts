@@ -174,13 +174,24 @@ async function send(
   }
 }
 
-/** No connection came about, so nothing was sent. */
-const NOT_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'])
+/**
+ * The system calls before a connection: when one of them fails, nothing was sent. The code alone does not say so: a socket that was
+ * connected can fail with `EHOSTUNREACH` too.
+ */
+const BEFORE_CONNECTION: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
+
+interface Cause extends Error {
+  readonly code?: string
+  readonly syscall?: string
+  /** The error of each address of a name that has several. */
+  readonly errors?: readonly Cause[]
+}
 
 /** The error of a connection, whose reason fetch hides in its cause. */
 function broken(error: unknown): RpcError {
-  const { cause, message } = error as Error & { readonly cause?: Error & { readonly code?: string } }
-  const is_unsent = cause?.code !== undefined && NOT_CONNECTED.has(cause.code)
+  const { cause, message } = error as Error & { readonly cause?: Cause }
+  const tries = cause?.errors ?? [cause]
+  const is_unsent = tries.length > 0 && tries.every((one) => BEFORE_CONNECTION.has(one?.syscall))
   return new RpcError('unavailable', cause?.message || cause?.code || message, { is_unsent })
 }
 
