@@ -14,6 +14,7 @@ import {
 } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { ListRefundsResponseSchema } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { installManualClock } from '../../test/support/manual-clock.ts'
 import { type ScriptedDoor, startScriptedDoor } from './scripted-door.fixture.ts'
 
 let door: ScriptedDoor
@@ -210,6 +211,40 @@ test('a replay whose begin has no answer is begun once by the same command, and 
   const [refused, other, given, last] = operations()
   expect([refused, given, last]).toEqual([first, 'mine', 'mine'])
   expect(other).not.toBe(first)
+})
+
+test('a replay whose begin had no answer is begun anew when it has ended long ago, and the command says so', async () => {
+  using clock = installManualClock()
+  const words = ['deliveries', 'replay', '--merchant', '1', '--yes']
+  const replay = { replayId: 'p1', endTime: timestampFromMs(1) }
+  const ended = toBinary(ReplayDeliveriesResponseSchema, create(ReplayDeliveriesResponseSchema, { replay }))
+  const operations = () =>
+    door.calls.splice(0).map(({ request }) => fromBinary(ReplayDeliveriesRequestSchema, request).operationId)
+  const lose = async () => {
+    door.answer = () => ({ code: 'unavailable', message: 'gone' })
+    expect((await door.run(home, ...words)).code).toBe(3)
+    door.answer = () => ended
+  }
+  await lose()
+  await clock.advance(10 * 60_000)
+  expect(await door.run(home, ...words)).toMatchObject({ code: 0, err: '' })
+  const [first, same, ...none] = operations()
+  expect([same, none]).toEqual([first, []])
+  await lose()
+  const [lost] = operations()
+  await clock.advance(9 * 60_000)
+  // Another attempt without an answer makes the wish no younger.
+  await lose()
+  await clock.advance(2 * 60_000)
+  expect(await door.run(home, ...words)).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(
+      /^what this command asked for at 2026-11-21T00:10:00.000Z has ended; it is begun anew$/m,
+    ),
+  })
+  const [again, repeated, anew] = operations()
+  expect([again, repeated]).toEqual([lost, lost])
+  expect([lost, '', undefined]).not.toContain(anew)
 })
 
 test('the answer to a late repetition has no secret, and the command says why', async () => {

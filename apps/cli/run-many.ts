@@ -1,6 +1,6 @@
 import { create, type DescService, type Message } from '@bufbuild/protobuf'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
-import { sleep } from '#lib/base/time.ts'
+import { now, sleep } from '#lib/base/time.ts'
 import { amountText } from '#lib/contract/shown-values.ts'
 import { UNCLEAR_CODES } from '#lib/contract/unclear-codes.ts'
 import { RpcError } from './call/connect-protocol.ts'
@@ -60,7 +60,8 @@ function createProgress({ stderr }: Terminal) {
 /**
  * Starts the RPC that does many at once, and follows it to its end. A command that was killed meanwhile finds the work that it has
  * begun; work that has ended by then is done, and new work begins. A command that was killed before the answer asks for the same work under
- * its old operation id, so that it begins once. Returns the last answer.
+ * its old operation id, so that it begins once. When that work has ended and was asked for more than 10 minutes ago, new work begins, and
+ * the command says so. Returns the last answer.
  */
 export async function runMany(
   call: VerbCall,
@@ -72,17 +73,27 @@ export async function runMany(
   if (flags['dryRun']) return followMany(call, many, request, file)
   const run = () => followMany(call, many, request, file)
   const instead = () =>
-    isSent(file.read())
+    sentOf(file.read()) !== undefined
       ? 'it may have begun: the same command does it once, and follows it to its end'
       : 'the work goes on: the same command follows it to its end'
   return sayingHowToRepeat(method, request, terminal, run, instead)
 }
 
-/** What the file has until the first answer: the operation id under which the work was asked for. */
-const SENT = 'operation '
+/**
+ * How long a repeated command means the same work, once that has ended. An answer that was lost is asked for again within minutes; a
+ * person who comes later means what has failed since. A repeated rotation shows its secret for the same time (O12.6).
+ */
+const SAME_WORK_MS = 10 * 60_000
 
-function isSent(noted: string): boolean {
-  return noted.startsWith(SENT)
+/** What the file has until the first answer. */
+interface Sent {
+  readonly asked_at: Date
+  readonly operation_id: string
+}
+
+function sentOf(noted: string): Sent | undefined {
+  const [, time, operation_id] = /^operation (\S+Z) (.+)$/s.exec(noted) ?? []
+  return time && operation_id ? { asked_at: new Date(time), operation_id } : undefined
 }
 
 async function followMany(
@@ -95,15 +106,25 @@ async function followMany(
   const read = (replayId: string) => connection.call(progress, create(progress.input, { replayId }))
   const is_dry = flags['dryRun'] !== undefined
   const noted = is_dry || flags['operationId'] !== undefined ? '' : file.read()
-  const is_known = noted !== '' && !isSent(noted)
+  const sent = sentOf(noted)
+  const is_known = noted !== '' && sent === undefined
   let answer = is_known ? await read(noted).catch(nothingFor('not_found')) : undefined
   if (answer === undefined || workOf(answer)?.endTime !== undefined) {
-    if (isSent(noted)) Reflect.set(request, 'operationId', noted.slice(SENT.length))
-    if (!is_dry) file.write(`${SENT}${Reflect.get(request, 'operationId')}`)
-    answer = await connection.call(method, request).catch((error: unknown) => {
-      if (!is_dry && isClear(error)) file.clear()
-      throw error
-    })
+    const begin = async ({ asked_at, operation_id }: Sent): Promise<Message> => {
+      Reflect.set(request, 'operationId', operation_id)
+      if (!is_dry) file.write(`operation ${asked_at.toISOString()} ${operation_id}`)
+      return connection.call(method, request).catch((error: unknown) => {
+        if (!is_dry && isClear(error)) file.clear()
+        throw error
+      })
+    }
+    const fresh = { asked_at: now(), operation_id: String(Reflect.get(request, 'operationId')) }
+    answer = await begin(sent ?? fresh)
+    if (sent !== undefined && workOf(answer)?.endTime !== undefined && isLongAgo(sent)) {
+      const time = sent.asked_at.toISOString()
+      terminal.stderr.write(`what this command asked for at ${time} has ended; it is begun anew\n`)
+      answer = await begin(fresh)
+    }
   }
   const shown = createProgress(terminal)
   for (let reads = 0; ; reads += 1) {
@@ -119,6 +140,10 @@ async function followMany(
   // The file of a command that was killed stays: --yes goes on with its work.
   if (!is_dry) file.clear()
   return answer
+}
+
+function isLongAgo({ asked_at }: Sent): boolean {
+  return now().getTime() - asked_at.getTime() > SAME_WORK_MS
 }
 
 interface Work {
