@@ -169,9 +169,20 @@ put_file() {
 
 new_key=(-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes)
 
+# check_namespace: ends the script when the authority was made for another namespace. Pods that loaded certificates for other names
+# could not call each other any more.
+check_namespace() {
+  local made_for
+  made_for=$(openssl x509 -in .local/authority.crt -noout -subject -nameopt multiline |
+    sed -n 's/^ *commonName *= Multihub authority of //p')
+  [ -n "${made_for:-${NAMESPACE:-}}" ] || fail '.local/authority.crt does not say for which namespace it is: give it as NAMESPACE'
+  [ "${made_for:-$namespace}" = "$namespace" ] ||
+    fail "the authority in .local/authority.crt is for the namespace $made_for, and the names would be in $namespace: give NAMESPACE=$made_for"
+}
+
 # make_authority: the authority of the certificates, once.
 make_authority() {
-  [ ! -e .local/authority.key ] || return 0
+  if [ -e .local/authority.key ]; then check_namespace; return; fi
   openssl req -x509 "${new_key[@]}" -keyout .local/authority.key -out .local/authority.crt -days 3650 \
     -subj "/CN=Multihub authority of $namespace" -addext keyUsage=critical,keyCertSign 2>/dev/null
 }
@@ -282,6 +293,7 @@ case "$*" in
   'certificates kubernetes'*)
     [ -e .local/authority.key ] || fail '.local/authority.key is missing: the authority that "deploy/make-secrets.sh kubernetes" has made'
     for name in "${@:3}"; do [[ $name =~ ^[a-z][a-z0-9-]{0,40}$ ]] || fail "$name is not a name of small letters, digits and -"; done
+    check_namespace
     put_certificates put_manifest "${@:3}"
     ;;
   *) fail 'usage: deploy/make-secrets.sh kubernetes | compose | keys kubernetes | keys compose | certificates kubernetes [NAME ...]' ;;

@@ -174,13 +174,14 @@ test('each role has a certificate of the authority for the names by which others
 })
 
 test('certificates are made again by the same authority, also for other callers, and cert-manager can make them instead', () => {
-  run(SERVERS)
-  const env = { ...process.env, NAMESPACE: 'pay' }
-  const printed = execFileSync(resolve('deploy/make-secrets.sh'), ['certificates', 'kubernetes', 'reports'], {
-    cwd: folder,
-    env,
-  })
-  const renewed = certificatesOf(parseAllDocuments(printed.toString()).map((document) => document.toJS()))
+  run({ ...SERVERS, NAMESPACE: 'pay' })
+  const printed = renew({ NAMESPACE: 'pay' }, 'reports')
+  // The names of another namespace would end all calls between pods.
+  for (const other of [{}, { NAMESPACE: 'multihub' }])
+    expect(() => renew(other)).toThrow(/is for the namespace pay, .* give NAMESPACE=pay$/m)
+  rmSync(join(folder, '.local/secrets.yaml'))
+  expect(() => run(SERVERS)).toThrow(/is for the namespace pay/)
+  const renewed = certificatesOf(parseAllDocuments(printed).map((document) => document.toJS()))
   const authority = new X509Certificate(readFileSync(join(folder, '.local/authority.crt')))
   expect([...renewed.keys()].sort()).toEqual([...ROLES, 'reports'].sort())
   for (const { certificate, ca } of renewed.values())
@@ -257,6 +258,14 @@ test('a user in MONGODB_URI is used as it is', () => {
   expect(readFileSync(join(folder, '.local/secrets.yaml'), 'utf8')).toContain(`payments: '${READER}'`)
   expect(() => statSync(join(folder, '.local/database-users.js'))).toThrow('ENOENT')
 })
+
+/** What the script prints for new certificates. */
+function renew(variables: Readonly<Record<string, string>>, ...callers: readonly string[]): string {
+  const script = resolve('deploy/make-secrets.sh')
+  const env = { ...process.env, ...variables }
+  const words = ['certificates', 'kubernetes', ...callers]
+  return execFileSync(script, words, { cwd: folder, env, stdio: 'pipe' }).toString()
+}
 
 function run(variables: Readonly<Record<string, string>>): void {
   const script = resolve('deploy/make-secrets.sh')
