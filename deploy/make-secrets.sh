@@ -23,7 +23,10 @@
 #
 #   MULTIHUB_MASTER_KEYS=... MULTIHUB_ACTIVE_KEY=... KEPT_KEYS=... deploy/make-secrets.sh keys kubernetes   # prints manifests
 #   MULTIHUB_MASTER_KEYS=... MULTIHUB_ACTIVE_KEY=... KEPT_KEYS=... deploy/make-secrets.sh keys compose      # replaces the files
+
+# Whatever fails ends the script, also in a substitution that is assigned. Bash sees no failure in an argument, or where && or || follows.
 set -euo pipefail
+shopt -s inherit_errexit
 umask 077
 
 callers=(attachments backoffice balances gateway merchants notifier payments support)
@@ -66,11 +69,17 @@ hmac() {
     printf -v digits %02x $((16#${byte:-0} ^ 0x5c))
     outer+=$digits
   done
-  hex_digest "$outer$(hex_digest "$inner$2")"
+  inner=$(hex_digest "$inner$2")
+  hex_digest "$outer$inner"
 }
 
 # derive KEY PURPOSE: HKDF-SHA-256 without a salt, as lib/base/crypto/keys.ts derives.
-derive() { hmac "$(hmac '' "$1")" "$(printf %s "$2" | od -An -tx1 -v | tr -d ' \n')01"; }
+derive() {
+  local extracted purpose
+  extracted=$(hmac '' "$1")
+  purpose=$(printf %s "$2" | od -An -tx1 -v | tr -d ' \n')
+  hmac "$extracted" "${purpose}01"
+}
 
 # derived_list PURPOSE: the keys of a purpose from all master keys, purpose.id:key with commas between them.
 derived_list() {
@@ -164,7 +173,8 @@ put_manifest() {
 put_file() {
   mkdir -p "$folder/$1"
   # The user of the containers reads the file; the folder above keeps everybody else out.
-  printf %s "$3" >"$folder/$1/$2" && chmod 644 "$folder/$1/$2"
+  printf %s "$3" >"$folder/$1/$2"
+  chmod 644 "$folder/$1/$2"
 }
 
 new_key=(-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes)
@@ -183,24 +193,32 @@ check_namespace() {
 # make_authority: the authority of the certificates, once.
 make_authority() {
   if [ -e .local/authority.key ]; then check_namespace; return; fi
-  openssl req -x509 "${new_key[@]}" -keyout .local/authority.key -out .local/authority.crt -days 3650 \
-    -subj "/CN=Multihub authority of $namespace" -addext keyUsage=critical,keyCertSign 2>/dev/null
+  openssl req -x509 "${new_key[@]}" -keyout .local/authority.key.part -out .local/authority.crt.part -days 3650 \
+    -subj "/CN=Multihub authority of $namespace" -addext keyUsage=critical,keyCertSign 2>/dev/null ||
+    fail "openssl cannot make the authority of $namespace; it must be OpenSSL 1.1.1 or later"
+  mv .local/authority.crt.part .local/authority.crt
+  # The key is last: an authority is there once its key is.
+  mv .local/authority.key.part .local/authority.key
 }
 
 # put_certificate PUT NAME ALTERNATIVE_NAMES: a new key with its certificate, which is valid for a year, and the authority.
 put_certificate() {
-  local put=$1 name=$2 folder key certificate
+  local put=$1 name=$2 folder serial key certificate authority
+  serial=$(openssl rand -hex 16)
   folder=$(mktemp -d)
-  openssl req "${new_key[@]}" -keyout "$folder/key" -out "$folder/request" -subj "/CN=$name" 2>/dev/null
+  openssl req "${new_key[@]}" -keyout "$folder/key" -out "$folder/request" -subj "/CN=$name" 2>/dev/null ||
+    { rm -r "$folder"; fail "openssl cannot make the key of $name"; }
   printf 'subjectAltName=%s\nauthorityKeyIdentifier=keyid\nbasicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth,clientAuth\n' "$3" >"$folder/extensions"
-  openssl x509 -req -in "$folder/request" -days 365 -extfile "$folder/extensions" -set_serial "0x$(openssl rand -hex 16)" \
+  openssl x509 -req -in "$folder/request" -days 365 -extfile "$folder/extensions" -set_serial "0x$serial" \
     -CA .local/authority.crt -CAkey .local/authority.key -out "$folder/certificate" 2>/dev/null ||
     { rm -r "$folder"; fail "the authority in .local/authority.crt cannot sign the certificate of $name"; }
-  key=$(cat "$folder/key") certificate=$(cat "$folder/certificate")
+  key=$(cat "$folder/key")
+  certificate=$(cat "$folder/certificate")
+  authority=$(cat .local/authority.crt)
   rm -r "$folder"
   "$put" "multihub-tls-$name" tls.key "$key"$'\n'
   "$put" "multihub-tls-$name" tls.crt "$certificate"$'\n'
-  "$put" "multihub-tls-$name" ca.crt "$(cat .local/authority.crt)"$'\n'
+  "$put" "multihub-tls-$name" ca.crt "$authority"$'\n'
 }
 
 # put_certificates PUT [CALLER ...]: the certificates of all roles, with the names by which the pods of deploy/base call each other, and of
@@ -219,9 +237,10 @@ put_certificates() {
 }
 
 make() {
-  local put=$1 name own token hashes=''
+  local put=$1 name own token uri hashes=''
   put_keys "$put"
-  "$put" multihub sandbox-key "$(key)"
+  token=$(key)
+  "$put" multihub sandbox-key "$token"
   "$put" multihub nats-url "${NATS_URL:-}"
   for name in "${nats_users[@]}"; do
     own=NATS_URL_${name^^}
@@ -229,7 +248,8 @@ make() {
   done
   for name in "${database_users[@]}"; do
     own=MONGODB_URI_${name^^}
-    "$put" multihub-mongodb "$name" "${!own:-$(database_uri "$name")}"
+    uri=${!own:-$(database_uri "$name")}
+    "$put" multihub-mongodb "$name" "$uri"
   done
   for name in "${callers[@]}"; do
     token=$(key)
@@ -243,6 +263,13 @@ make() {
   "$put" multihub-backoffice first-token-sha256 "$first_token"
 }
 
+# print_whole COMMAND: what it prints, or nothing when it fails: kubectl would apply the first half.
+print_whole() {
+  local printed
+  printed=$("$@")
+  printf '%s\n' "$printed"
+}
+
 master_keys=${MULTIHUB_MASTER_KEYS:-$(date +%Y%m):$(key)}
 active_key=${MULTIHUB_ACTIVE_KEY:-${master_keys%%:*}}
 
@@ -254,15 +281,20 @@ case "$*" in
     mkdir -p .local
     users_file=.local/database-users.js
     rm -f "$users_file.part"
-    { make put_manifest; [ "${CERTIFICATES:-}" = none ] || { make_authority && put_certificates put_manifest; }; } >"$file.part"
+    make put_manifest >"$file.part"
+    if [ "${CERTIFICATES:-}" != none ]; then
+      make_authority
+      put_certificates put_manifest >>"$file.part"
+    fi
     [ ! -e "$users_file.part" ] || mv "$users_file.part" "$users_file"
     mv "$file.part" "$file"
     ;;
   compose)
-    folder=.local/compose
+    [ ! -e .local/compose ] || fail '.local/compose is there already, with the keys of a system: move it away first'
+    folder=.local/compose.part
     database_users=(migrate "${databases[@]}")
-    mkdir -p .local
-    mkdir "$folder" || fail "$folder is there already, with the keys of a system: move it away first"
+    rm -rf "$folder"
+    mkdir -p "$folder"
     # The user of the containers appends the list of erasures here; the folder above keeps everybody else out.
     mkdir -m 777 "$folder/erasures"
     for name in "${nats_users[@]}"; do
@@ -274,17 +306,21 @@ case "$*" in
     users_file=$folder/database-users.js
     # Its server gets its users in its first health check: deploy/start-mongodb.js.
     MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' make put_file
-    mv "$users_file.part" "$users_file" && chmod 644 "$users_file"
-    put_file multihub-mongodb key-file "$(key)"
-    put_file multihub-mongodb administrator "$(key)"
+    mv "$users_file.part" "$users_file"
+    chmod 644 "$users_file"
+    for name in key-file administrator; do
+      password=$(key)
+      put_file multihub-mongodb "$name" "$password"
+    done
     # Compose reads this file itself, for the values that are no secrets.
     printf 'MULTIHUB_RPC_CALLERS=%s\nMULTIHUB_ACTIVE_KEY=%s\nMULTIHUB_BACKOFFICE_FIRST_TOKEN=%s\n' \
       "$(cat "$folder/multihub-rpc/callers")" "$active_key" "$first_token" >"$folder/settings"
+    mv "$folder" .local/compose
     ;;
   'keys kubernetes' | 'keys compose')
     [ -n "${MULTIHUB_MASTER_KEYS:-}" ] && [ -n "${MULTIHUB_ACTIVE_KEY:-}" ] ||
       fail 'MULTIHUB_MASTER_KEYS and MULTIHUB_ACTIVE_KEY are needed: the keys, and the id of the one that encrypts'
-    if [ "$2" = kubernetes ]; then put_keys put_manifest; exit; fi
+    if [ "$2" = kubernetes ]; then print_whole put_keys put_manifest; exit; fi
     folder=.local/compose
     put_keys put_file
     sed "s/^MULTIHUB_ACTIVE_KEY=.*/MULTIHUB_ACTIVE_KEY=$active_key/" "$folder/settings" >"$folder/settings.part"
@@ -294,7 +330,7 @@ case "$*" in
     [ -e .local/authority.key ] || fail '.local/authority.key is missing: the authority that "deploy/make-secrets.sh kubernetes" has made'
     for name in "${@:3}"; do [[ $name =~ ^[a-z][a-z0-9-]{0,40}$ ]] || fail "$name is not a name of small letters, digits and -"; done
     check_namespace
-    put_certificates put_manifest "${@:3}"
+    print_whole put_certificates put_manifest "${@:3}"
     ;;
   *) fail 'usage: deploy/make-secrets.sh kubernetes | compose | keys kubernetes | keys compose | certificates kubernetes [NAME ...]' ;;
 esac

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -195,6 +195,46 @@ test('certificates are made again by the same authority, also for other callers,
   const without = makeSecretManifests({ ...process.env, ...SERVERS, CERTIFICATES: 'none' })
   expect(certificatesOf(without).size).toBe(0)
 })
+
+test.each([
+  ['makes no authority', '-addext', 'openssl cannot make the authority of multihub'],
+  ['makes no key', 'req -newkey', 'openssl cannot make the key of attachments'],
+  ['signs nothing', 'x509 -req', 'cannot sign the certificate of attachments'],
+  ['has no random number', 'rand -hex 16', 'no such openssl'],
+  ['makes no new key', 'rand -hex 32', 'no such openssl'],
+  ['digests nothing', 'dgst', 'no such openssl'],
+])(
+  'an openssl that %s leaves no secrets',
+  (_what, refused, sentence) => {
+    const fake = withoutOpenssl(refused)
+    expect(() => run({ ...SERVERS, PATH: fake })).toThrow(sentence)
+    const isMade = (name: string): boolean => existsSync(join(folder, '.local', name))
+    expect(['secrets.yaml', 'database-users.js'].filter(isMade)).toEqual([])
+    expect(isMade('authority.key')).toBe(isMade('authority.crt'))
+  },
+  60_000,
+)
+
+test('a renewal that fails in the middle prints nothing', () => {
+  run(SERVERS)
+  let printed: unknown
+  try {
+    renew({ PATH: withoutOpenssl('/CN=payments') })
+  } catch (error) {
+    printed = [Reflect.get(error as Error, 'status'), String(Reflect.get(error as Error, 'stdout'))]
+  }
+  expect(printed).toEqual([1, ''])
+}, 60_000)
+
+/** The path of programs with an openssl that fails when its arguments contain this text. */
+function withoutOpenssl(refused: string): string {
+  const programs = join(folder, 'programs')
+  mkdirSync(programs)
+  const real = execFileSync('bash', ['-c', 'command -v openssl']).toString().trim()
+  const script = `#!/bin/sh\ncase "$*" in *'${refused}'*) echo no such openssl >&2; exit 1 ;; esac\nexec ${real} "$@"\n`
+  writeFileSync(join(programs, 'openssl'), script, { mode: 0o755 })
+  return `${programs}:${process.env['PATH']}`
+}
 
 test('two pods with certificates of the script accept each other, and refuse one without', async () => {
   const made = madeCertificates()
