@@ -283,6 +283,7 @@ test('MongoDB has a key file and a health check that starts it, and its data out
 /** What a MongoDB server with a key file answers to its own machine, as far as the script of the health check asks. */
 function createServer() {
   const users = new Map<string, { user: string; pwd: string }>()
+  const roles = new Set<string>()
   let state: 'new' | 'secondary' | 'primary' = 'new'
   let signed_in = false
   const demand = (condition: boolean) => {
@@ -301,6 +302,14 @@ function createServer() {
     getUser(name: string) {
       demand(signed_in)
       return users.get(name) ?? null
+    },
+    createRole({ role }: { role: string }) {
+      demand(signed_in && !roles.has(role))
+      roles.add(role)
+    },
+    getRole(name: string) {
+      demand(signed_in)
+      return roles.has(name) ? { role: name } : null
     },
   }
   const check = (): number => {
