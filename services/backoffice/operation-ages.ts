@@ -4,6 +4,8 @@ import { log } from '#lib/telemetry/log.ts'
 import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 
 const MEASURE_MS = 15_000
+/** A success that began further in the future was recorded by a wrong clock: its age is unknown, so it counts as none. */
+const CLOCKS_DIFFER_MS = 60_000
 
 const success_age_seconds = gauge(
   'multihub_operation_success_age_seconds',
@@ -20,8 +22,9 @@ export function measureOperationAges(runs: Pick<OperationRuns, 'lastSuccess'>): 
     async () => {
       for (const kind of OPERATION_KINDS) {
         const success = await runs.lastSuccess(kind)
-        const age_ms = success ? Math.max(0, clock.now_ms() - success.began_at.getTime()) : undefined
-        success_age_seconds.set({ kind }, age_ms === undefined ? Number.POSITIVE_INFINITY : age_ms / 1_000)
+        const age_ms = success ? clock.now_ms() - success.began_at.getTime() : Number.POSITIVE_INFINITY
+        const is_known = age_ms >= -CLOCKS_DIFFER_MS
+        success_age_seconds.set({ kind }, is_known ? Math.max(0, age_ms) / 1_000 : Number.POSITIVE_INFINITY)
       }
     },
     () => {

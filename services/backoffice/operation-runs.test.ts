@@ -88,3 +88,23 @@ test('the age counts from the beginning of the newest success, whatever has run 
   expect(Math.abs(age_s - (Date.now() - BEGAN.getTime()) / 1_000)).toBeLessThan(60)
   expect(await ageOf('verify')).toBe('+Inf')
 })
+
+// O23
+test('a success that began in the future counts as none, but for clocks that differ a little', async () => {
+  const now_ms = Date.now()
+  const record = async (run_id: string, began_ms: number): Promise<void> => {
+    const began_at = new Date(began_ms)
+    await runs.record({
+      run_id,
+      release: '1.2.3',
+      kind: 'verify',
+      began_at,
+      ended_at: began_at,
+      succeeded_at: began_at,
+    })
+  }
+  await record('soon', now_ms + 50_000)
+  expect(await ageOf('verify')).toBe('0')
+  await record('in a year', now_ms + 365 * 86_400_000)
+  expect(await ageOf('verify')).toBe('+Inf')
+})
