@@ -6,6 +6,9 @@ import { SIGN_IN } from '../domain/audit-record.ts'
 
 const NAMES: readonly string[] = [...OPERATOR_RPCS.map(({ method }) => nameOfRpc(method)), SIGN_IN]
 
+/** A whole name is taken as it is: entries of other releases name RPCs that this one does not have. */
+const WHOLE_NAME = /^multihub(?:\.\w+)+\/\w+$/
+
 /** The most principals that are looked through for a name, in pages. */
 const PAGES_MAX = 10
 const PAGE_SIZE = 1_000
@@ -21,6 +24,7 @@ export interface PrincipalSource {
  * the end of none, or of several, which it names.
  */
 export function rpcNamed(text: string): string {
+  if (WHOLE_NAME.test(text)) return text
   const named = NAMES.filter(
     (name) => name === text || name.endsWith(`/${text}`) || name.endsWith(`.${text}`),
   )
