@@ -46,6 +46,7 @@ test.each<[string, () => void]>([
   ['a changed file', () => writeFileSync(join(root, 'app/lib/money.ts'), 'changed')],
   ['a further file', () => writeFileSync(join(root, 'app/lib/further.ts'), '')],
   ['a missing file', () => rmSync(join(root, 'nodejs/bin/node'))],
+  ['a setuid bit', () => chmodSync(join(root, 'nodejs/bin/node'), 0o4644)],
   ['another mode', () => chmodSync(join(root, 'app/main.ts'), 0o777)],
   [
     'another link',

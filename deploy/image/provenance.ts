@@ -50,7 +50,7 @@ export function listFiles(root: string): readonly string[] {
     const stat = lstatSync(join(root, path))
     if (stat.isDirectory()) return readdirSync(join(root, path)).flatMap((name) => listOf(`${path}/${name}`))
     const content = stat.isSymbolicLink() ? readlinkSync(join(root, path)) : readFileSync(join(root, path))
-    const mode = stat.isSymbolicLink() ? 'link' : (stat.mode & 0o777).toString(8)
+    const mode = stat.isSymbolicLink() ? 'link' : (stat.mode & 0o7777).toString(8)
     return [`${mode} ${sha256(content)} ${path}`]
   }
   return COMPARED.flatMap(listOf).sort()
