@@ -145,6 +145,30 @@ describe('the takeover from a dead process', () => {
     await Promise.all([runner.stop(), acting.stop()])
   })
 
+  test('goes on with the pages behind one whose documents cannot be written', async () => {
+    const charge = defineKind('charge', 'money')
+    const ids = (prefix: string, length: number) =>
+      Array.from({ length }, (_, number) => `${prefix}-${number}`)
+    const [bad, good] = [ids('bad', 256), ids('good', 5)]
+    await Promise.all(bad.map((id) => storeLeased(id, charge, leaseOf('dead'))))
+    await Promise.all(good.map((id) => storeLeased(id, charge, leaseOf('dead', 1_000))))
+    let failures = 0
+    const { items } = fixture()
+    const failing: typeof items = {
+      ...items,
+      async replace(item, version) {
+        if (!bad.includes(item.item_id)) return await items.replace(item, version)
+        failures += 1
+        throw new Unavailable('the test made the documents unavailable')
+      },
+    }
+    const { runner } = startSurvivor([bind(charge)], failing, 'dead')
+    for (const id of good) await fixture().untilDone(id)
+    expect(failures).toBeGreaterThanOrEqual(bad.length)
+    await runner.stop()
+    expect((await read('bad-0'))?.effects[0]?.lease?.run).toBe('dead')
+  })
+
   test('comes again when a process that lived again dies once more', async () => {
     const charge = defineKind('charge', 'money')
     await storeLeased('one', charge, leaseOf('dead'))

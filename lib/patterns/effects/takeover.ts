@@ -1,4 +1,6 @@
-import { every, now, type Timer } from '#lib/base/time.ts'
+import { backoffDelay } from '#lib/base/backoff.ts'
+import { randomFraction } from '#lib/base/crypto/random.ts'
+import { clock, every, now, type Timer } from '#lib/base/time.ts'
 import type { Collection, Fields } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { BackgroundWork } from '../background-work.ts'
@@ -21,6 +23,8 @@ interface TakeoverOptions<D extends EffectDocument> {
 const PAGE_SIZE = 256
 /** The pause between two looks whether a run has died. */
 const LOOK_MS = 250
+/** The pause before a walk in which something failed is repeated. */
+const RETRY_BACKOFF = { first_ms: 1_000, max_ms: 4_000 }
 
 /** Starts the takeover from runs that are dead; the first look is at once. */
 export function startTakeover<D extends EffectDocument>({
@@ -43,6 +47,8 @@ function createTakeover<D extends EffectDocument>(options: TakeoverOptions<D>): 
   const { collection, keyOf, by_kind, writes, runs, mayLease } = options
   const horizons_ms = longestLeases([...by_kind.values()])
   let ended: ReadonlySet<string> = new Set()
+  let failed_walks = 0
+  let not_before_ms = 0
 
   const isVoid = ({ kind, lease }: Effect): boolean => {
     const bound = by_kind.get(kind)
@@ -56,14 +62,18 @@ function createTakeover<D extends EffectDocument>(options: TakeoverOptions<D>): 
     return { ...document, effects }
   }
 
-  async function endLeasesIn(lane: Lane, horizon_ms: number): Promise<void> {
+  /** Ends them in one lane. A document that cannot be written stops none of the others; its error is added to `errors`. */
+  async function endLeasesIn(lane: Lane, horizon_ms: number, errors: unknown[]): Promise<void> {
     const from = now()
     const to = new Date(from.getTime() + horizon_ms)
     let after: Readonly<Record<string, unknown>> | undefined
     do {
       const page = await collection.find(`by_${lane}_due`, { from, to }, { limit: PAGE_SIZE, after })
       const held = page.filter((document) => document.effects.some(isVoid))
-      await Promise.all(held.map((each) => writes.updateUnleased(keyOf(each), withoutVoid, each)))
+      const written = await Promise.allSettled(
+        held.map((each) => writes.updateUnleased(keyOf(each), withoutVoid, each)),
+      )
+      for (const result of written) if (result.status === 'rejected') errors.push(result.reason)
       after = page.length < PAGE_SIZE ? undefined : { ...page.at(-1) }
     } while (after)
   }
@@ -71,9 +81,20 @@ function createTakeover<D extends EffectDocument>(options: TakeoverOptions<D>): 
   return async () => {
     const dead = runs.dead()
     ended = new Set(dead.filter((name) => ended.has(name)))
-    if (dead.length === ended.size || !mayLease()) return
-    for (const [lane, horizon_ms] of horizons_ms) await endLeasesIn(lane, horizon_ms)
-    ended = new Set(dead)
+    if (dead.length === ended.size || !mayLease() || clock.monotonic_ms() < not_before_ms) return
+    const errors: unknown[] = []
+    for (const [lane, horizon_ms] of horizons_ms) {
+      // A process that stops does not wait for a store that is down once per lane.
+      if (!mayLease()) return
+      await endLeasesIn(lane, horizon_ms, errors).catch((error) => errors.push(error))
+    }
+    failed_walks = errors.length === 0 ? 0 : failed_walks + 1
+    if (errors.length === 0) {
+      ended = new Set(dead)
+      return
+    }
+    not_before_ms = clock.monotonic_ms() + backoffDelay(failed_walks, RETRY_BACKOFF, randomFraction())
+    throw errors[0]
   }
 }
 
