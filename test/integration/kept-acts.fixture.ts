@@ -144,7 +144,7 @@ function defects(system: SupportSystem, shop: SupportClient) {
         stopped_since: found_at,
         operation_ids: [],
       })
-      return { shard: 255, verificationId: 'v', sequence: 2n }
+      return { shard: 255, verificationId: 'v', sequence: '2' }
     },
     async stuckTicket() {
       const ticket_id = await newTicket(shop)
