@@ -86,12 +86,12 @@ export async function runMany(
 const SAME_WORK_MS = 10 * 60_000
 
 /** What the file has until the first answer. */
-interface Sent {
+interface SentOperation {
   readonly asked_at: Date
   readonly operation_id: string
 }
 
-function sentOf(noted: string): Sent | undefined {
+function sentOf(noted: string): SentOperation | undefined {
   const [, time, operation_id] = /^operation (\S+Z) (.+)$/s.exec(noted) ?? []
   return time && operation_id ? { asked_at: new Date(time), operation_id } : undefined
 }
@@ -110,7 +110,7 @@ async function followMany(
   const is_known = noted !== '' && sent === undefined
   let answer = is_known ? await read(noted).catch(nothingFor('not_found')) : undefined
   if (answer === undefined || workOf(answer)?.endTime !== undefined) {
-    const begin = async ({ asked_at, operation_id }: Sent): Promise<Message> => {
+    const begin = async ({ asked_at, operation_id }: SentOperation): Promise<Message> => {
       Reflect.set(request, 'operationId', operation_id)
       if (!is_dry) file.write(`operation ${asked_at.toISOString()} ${operation_id}`)
       return connection.call(method, request).catch((error: unknown) => {
@@ -142,7 +142,7 @@ async function followMany(
   return answer
 }
 
-function isLongAgo({ asked_at }: Sent): boolean {
+function isLongAgo({ asked_at }: SentOperation): boolean {
   return now().getTime() - asked_at.getTime() > SAME_WORK_MS
 }
 
