@@ -34,7 +34,7 @@ const VERIFICATION_MAX_MS = 120_000
 const VERIFIED = 0.1
 
 /** Waits until nothing is left to do, but not longer than the limit. */
-export async function settle(world: World): Promise<void> {
+export async function settle(world: World, history?: History): Promise<void> {
   const has_dropped = [...world.provider.operations()].some(({ dropped_ms }) => dropped_ms !== undefined)
   const end_ms = world.scheduler.now_ms() + SETTLE_MAX_MS + (has_dropped ? DROPPED_MAX_MS : 0)
   while (world.scheduler.now_ms() < end_ms) {
@@ -56,7 +56,7 @@ export async function settle(world: World): Promise<void> {
         summarizedDocuments(world, kind).every(({ effects }) => effects.length === 0),
       ) &&
       deliveries.every(({ status, waits_since }) => status !== 'pending' && waits_since === undefined)
-    if (is_settled && hasOpenActs(world.databases)) continue
+    if (is_settled && hasOpenActs(world.databases, history)) continue
     // A callback of the provider may still come after a payment is final.
     if (is_settled) return sleep(1_000)
   }

@@ -224,7 +224,7 @@ async function* aftermath(
   { history, api, merchants, colleagues, is_day_over }: Workload & { readonly is_day_over: boolean },
 ): AsyncIterable<string> {
   const { operator } = world
-  await settle(world)
+  await settle(world, history)
   await killUploads(world, plan, { api, history, isOpen: () => true, operator }, merchants)
   yield* endSessions(world, api, { merchants, is_faultless: plan.faults.size === 0 })
   yield* await removeOldKey(world)
@@ -233,7 +233,7 @@ async function* aftermath(
     merchants,
     deadDeliveries(world),
   )
-  await settle(world)
+  await settle(world, history)
   if (is_day_over) yield* endDay(world)
   // The last of these replaces secrets.
   yield* finalReads(world, api, history, merchants)

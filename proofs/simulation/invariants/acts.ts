@@ -1,4 +1,5 @@
 import { FREE_CURRENCY, HELD_ABOVE, HELD_CURRENCY } from '../workload/colleagues.ts'
+import type { History } from '../workload/history.ts'
 import { documentsOf, type Evidence, type Invariant } from './judge.ts'
 import { entriesOf, isOfOperation, type JournalEntry } from './ledger.ts'
 
@@ -75,11 +76,17 @@ export function approvalsOf(databases: Evidence['databases']): readonly StoredAp
   return documentsOf<StoredApproval>(databases, 'backoffice', 'approvals')
 }
 
-/** Whether the back office still has to complete acts, or to execute what was approved. */
-export function hasOpenActs(databases: Evidence['databases']): boolean {
+/**
+ * Whether the back office still has to complete acts, or to execute what was approved. It asks again about an act that it wrote down
+ * as unknown; `history` tells which of them an owner has kept.
+ */
+export function hasOpenActs(databases: Evidence['databases'], history: History | undefined): boolean {
+  const isKept = ({ audit_id, rpc }: AuditRecord): boolean =>
+    history?.acts.has(audit_id) === true && !history.forgotten_acts.has(audit_id) && rpc !== APPROVE_REFUND
   return (
-    actsOf(databases).some(({ outcome }) => outcome === undefined) ||
-    approvalsOf(databases).some(({ status }) => status === 'approved')
+    actsOf(databases).some(
+      ({ intent, outcome }) => outcome === undefined || (outcome === 'unknown' && isKept(intent)),
+    ) || approvalsOf(databases).some(({ status }) => status === 'approved')
   )
 }
 
