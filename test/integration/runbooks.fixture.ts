@@ -8,6 +8,7 @@ import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { update } from '#lib/patterns/update.ts'
+import { openShardStops } from '../../services/balances/store/shard-stops.ts'
 import { recordAnomaly } from '../../services/payments/store/anomalies.ts'
 import { openSealedStore } from '../../services/payments/store/payments-store.ts'
 import { returnAmountEffect } from '../../services/support/chargebacks/domain/chargeback.ts'
@@ -46,6 +47,7 @@ export const SITUATIONS: readonly Situation[] = [
   situation(['PAYMENT_ID', 'REFUND_ID'], pendingRefund),
   situation(['PAYMENT_ID', 'EFFECT_ID'], stuckCredit),
   situation(['PAYMENT_ID', 'CHARGEBACK_ID', 'EFFECT_ID'], stuckReturn),
+  situation(['VERIFICATION_ID'], stoppedShard),
 ]
 
 /** The variables of every situation. */
@@ -144,6 +146,23 @@ async function stuckCredit({ operator }: SupportSystem, shop: SupportClient) {
     (found) => found !== undefined,
   )
   return { PAYMENT_ID: h_id, EFFECT_ID: effect?.effectId ?? '' }
+}
+
+/** The shard of the page, stopped by a verification that found its second batch altered. */
+async function stoppedShard({ roles }: SupportSystem) {
+  const stops = await openShardStops(roles.storeOf('balances'))
+  const verification_id = randomUUID()
+  const found_at = new Date()
+  await stops.update(7, () => ({
+    shard: 7,
+    seq: 2n,
+    description: 'altered',
+    verification_id,
+    found_at,
+    stopped_since: found_at,
+    operation_ids: [],
+  }))
+  return { VERIFICATION_ID: verification_id }
 }
 
 /** A chargeback that was won, whose credit has used up its tries while payments could not be reached. */
