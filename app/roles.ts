@@ -95,7 +95,7 @@ export interface StartOptions {
   /** Whether the databases are created or only verified (see `StoreOptions`). */
   readonly schema: 'create' | 'verify'
   readonly is_local_run?: boolean
-  /** Settings of ports that the caller opens itself. They are checked with those of the roles, so that one start names all. */
+  /** Settings of ports that the caller opens itself. They are checked with the ports of the roles, so that one start names all. */
   readonly more_ports?: ConfigSchema
 }
 

@@ -35,7 +35,7 @@ export interface Verb {
   readonly explained_by?: string
   /** The RPC of the same service that `--dry-run` calls instead: what the act would do. An older server refuses it, and acts never. */
   readonly previewed_by?: string
-  /** The columns of the CSV of a list, where they are others than those of its table. */
+  /** The columns of the CSV of a list, where they differ from the columns of its table. */
   readonly csv_columns?: readonly string[]
   /** The field of the result, such as `error_code`, that says that the act was refused after all. */
   readonly refused_by?: string
