@@ -12,7 +12,7 @@ import {
 import { alerts, COMPARED, describePromtool, runPromtool } from './promtool.fixture.ts'
 
 test('every alert has a limit here, or a test of its own', () => {
-  // Those of two metrics have their limits in alerts.cases.yaml, and those that compare with last week in alert-day.test.ts.
+  // Alerts of two metrics have their limits in alerts.cases.yaml, and alerts that compare with last week in alert-day.test.ts.
   const of_two = ['MultihubAutoscalerAtEnd', 'MultihubDiskFull', 'MultihubEventLoopBlocked']
   const own = [...COMPARED, ...of_two, 'MultihubRoleGone', 'MultihubLedgerVerificationLate']
   expect([...LIMITS.keys(), ...own].sort()).toEqual(alerts.map(({ alert }) => alert).sort())

@@ -27,7 +27,7 @@ export function createHeldLeases() {
       until_ms.set(lease.token, lease.until.getTime())
     },
     giveBack,
-    /** Gives back those of some leases that a document does not have any more; all when it is gone. */
+    /** Gives back each of these leases that a document does not have any more; all of them when it is gone. */
     giveBackEnded(leases: readonly (Lease | undefined)[], stored: EffectDocument | undefined): void {
       for (const lease of leases) {
         const is_stored = stored?.effects.some((effect) => effect.lease?.token === lease?.token)

@@ -84,7 +84,7 @@ describe('the runs in a shared store', () => {
     expect(one.dead()).toEqual([])
   })
 
-  test('one that stops in order is not dead: it has given back what it had', async () => {
+  test('a run that stops in order is not dead: it has given back what it had', async () => {
     const store = new Heartbeats()
     const one = await store.reach().start()
     const two = await store.reach().start()
