@@ -3,7 +3,7 @@ import { sleep } from '#lib/base/time.ts'
 import { fieldValue } from '#lib/contract/shown-values.ts'
 import type { Connection } from './call/connection.ts'
 import type { Verb } from './nouns/noun.ts'
-import { jsonOf, printCsv, printResource, printTable, rowsField } from './output/print.ts'
+import { jsonOf, printCsv, printJson, printResource, printTable, rowsField } from './output/print.ts'
 import type { CommonFlags } from './request/common-flags.ts'
 import { CommandError, type Terminal } from './terminal.ts'
 
@@ -53,14 +53,14 @@ export async function runList(call: VerbCall, columns: readonly string[], reques
   if (flags.jsonl || flags.csv) {
     let is_first = true
     for await (const { rows, has_more } of pagesOf(call, request, limit)) {
-      if (flags.jsonl) for (const one of rows) stdout.write(`${jsonOf(row, one)}\n`)
+      if (flags.jsonl) printJson(stdout, row, rows, flags)
       else printCsv(stdout, row, rows, verb.csv_columns ?? columns, form, is_first)
       is_first = false
       is_cut = has_more
     }
   } else {
     const { rows, has_more } = await allRows(call, request, limit)
-    if (flags.json) stdout.write(`[${rows.map((one) => jsonOf(row, one)).join(',\n')}]\n`)
+    if (flags.json) printJson(stdout, row, rows, flags)
     else await printRows(call, columns, rows)
     is_cut = has_more
   }

@@ -1,4 +1,4 @@
-import { create, type MessageInitShape, toJson } from '@bufbuild/protobuf'
+import { create, type MessageInitShape } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import {
   ExchangeService,
@@ -8,6 +8,7 @@ import { type Exchange, ExchangeSchema } from '#gen/multihub/gateway/v1/exchange
 import { cleanText } from '#lib/contract/clean-text.ts'
 import { openConnection } from '../call/connection.ts'
 import { followStream } from '../call/follow.ts'
+import { jsonOf } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { CommandError } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
@@ -70,7 +71,7 @@ export const declare: DeclareCommand = (command, terminal) => {
 }
 
 function lineOf(exchange: Exchange, { json, jsonl }: CommonFlags): string {
-  if (json || jsonl) return JSON.stringify(toJson(ExchangeSchema, exchange, { alwaysEmitImplicit: true }))
+  if (json || jsonl) return jsonOf(ExchangeSchema, exchange)
   const { time, httpStatus, code, method, field, durationMs, cId, requestId, applicationId } = exchange
   const at = time === undefined ? '' : timestampDate(time).toISOString().slice(11, 23)
   const refusal = code === 0 ? '' : `${code}${field === '' ? '' : ` ${field}`}`

@@ -1,4 +1,5 @@
-import { create, toJson } from '@bufbuild/protobuf'
+import { stripVTControlCharacters } from 'node:util'
+import { create } from '@bufbuild/protobuf'
 import { timestampDate } from '@bufbuild/protobuf/wkt'
 import {
   OperationKind,
@@ -17,7 +18,8 @@ import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { spanText, timeText } from '#lib/contract/shown-values.ts'
 import { openConnection } from '../call/connection.ts'
 import { inTone } from '../output/colour.ts'
-import { layOut } from '../output/table.ts'
+import { jsonOf } from '../output/print.ts'
+import { layOut, widthOf } from '../output/table.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
@@ -47,6 +49,12 @@ const MACHINE_ITEMS = [
   ['openBreakers', 'open circuit breakers', 'accounts list', 'destinations list --state open'],
 ] as const
 
+/** Before a command on a line of its own. */
+const INDENT = '    '
+
+/** The width of a terminal; what is no terminal has room for every command. */
+const columnsOf = ({ columns = 120 }: Output): number => columns
+
 /** `multihub overview`: what waits for a person or a machine, and how payments go. */
 export const declare: DeclareCommand = (command, terminal) => {
   addCommonFlags(command)
@@ -55,12 +63,9 @@ export const declare: DeclareCommand = (command, terminal) => {
     const request = create(GetOverviewRequestSchema)
     const answer = await connection.call(OverviewService.method.getOverview, request)
     const { stdout } = terminal
-    if (flags.json || flags.jsonl) {
-      const json = toJson(GetOverviewResponseSchema, answer, {
-        alwaysEmitImplicit: true,
-      })
-      stdout.write(`${JSON.stringify(json, null, flags.json ? 2 : undefined)}\n`)
-    } else printOverview(stdout, answer)
+    if (flags.json || flags.jsonl)
+      stdout.write(`${jsonOf(GetOverviewResponseSchema, answer, flags.json ? 2 : undefined)}\n`)
+    else printOverview(stdout, answer)
   })
 }
 
@@ -71,24 +76,14 @@ export function printOverview(output: Output, overview: GetOverviewResponse): vo
   const rowsOf = ([field, what, ...lists]: (typeof PERSON_ITEMS | typeof MACHINE_ITEMS)[number]) => {
     const items: OpenItems | undefined = overview[field]
     if (items === undefined) return []
-    const [first = '', ...others] = items.count === 0 ? [] : lists.map((list) => `multihub ${list}`)
-    return [
-      [countText(items.count), what, ageText(items, now_ms), first],
-      ...others.map((list) => ['', '', '', list]),
-    ]
+    const commands = items.count === 0 ? [] : lists.map((list) => `multihub ${list}`)
+    return [{ cells: [countText(items.count), what, ageText(items, now_ms)], commands }]
   }
-  const table = {
-    heads: ['', 'WAITS FOR A PERSON', 'SINCE', 'LIST'],
-    rows: [
-      ...PERSON_ITEMS.flatMap(rowsOf),
-      ['', 'WAITS FOR A MACHINE', '', ''],
-      ...MACHINE_ITEMS.flatMap(rowsOf),
-    ],
-    right: new Set([0]),
-    paint: (shown: string, text: string, n: number) =>
-      inTone(output, shown, n === 0 && text !== '0' ? 'waiting' : 'plain'),
-  }
-  for (const line of layOut(table, output.columns ?? 120).lines) output.write(`${line}\n`)
+  printItems(output, [
+    ...PERSON_ITEMS.flatMap(rowsOf),
+    { cells: ['', 'WAITS FOR A MACHINE', ''], commands: [] },
+    ...MACHINE_ITEMS.flatMap(rowsOf),
+  ])
   for (const [title, counts] of [
     ['last hour', paymentsLastHour],
     ['last day', paymentsLastDay],
@@ -98,6 +93,36 @@ export function printOverview(output: Output, overview: GetOverviewResponse): vo
   for (const operation of operations) output.write(`${operationText(output, operation, now_ms)}\n`)
   for (const role of unavailable)
     output.write(`${inTone(output, role, 'bad')} did not answer: its numbers are missing\n`)
+}
+
+/** A row of the table of what waits, and the commands that list it. */
+interface ItemRow {
+  readonly cells: readonly string[]
+  readonly commands: readonly string[]
+}
+
+/** The commands are the last column, or on a narrow terminal lines of their own, so that a person can copy each. */
+function printItems(output: Output, items: readonly ItemRow[]): void {
+  const right = new Set([0])
+  const paint = (shown: string, text: string, n: number): string =>
+    inTone(output, shown, n === 0 && text !== '0' ? 'waiting' : 'plain')
+  const heads = ['', 'WAITS FOR A PERSON', 'SINCE']
+  const rows = items.flatMap(({ cells, commands: [first = '', ...others] }) => [
+    [...cells, first],
+    ...others.map((command) => ['', '', '', command]),
+  ])
+  const whole = { heads: [...heads, 'LIST'], rows, right }
+  const columns = columnsOf(output)
+  const is_wide = layOut(whole, Number.POSITIVE_INFINITY).lines.every((line) => widthOf(line) <= columns)
+  if (is_wide) {
+    for (const line of layOut({ ...whole, paint }, columns).lines) output.write(`${line}\n`)
+    return
+  }
+  const { lines } = layOut({ heads, rows: items.map(({ cells }) => cells), right, paint }, columns)
+  for (const [n, line] of lines.entries()) {
+    output.write(`${line}\n`)
+    for (const command of items[n - 1]?.commands ?? []) output.write(`${INDENT}${command}\n`)
+  }
 }
 
 function countText(count: number): string {
@@ -141,7 +166,10 @@ function operationText(
       : `succeeded ${spanText(now_ms - timestampDate(successTime).getTime())} ago`
   const newest = NEWEST_RUN[lastOutcome]
   const note = newest === undefined ? '' : `, ${inTone(output, newest, 'waiting')}`
-  return `${name.padEnd(10)} ${age}${note}: multihub operations list --kind ${name}`
+  const text = `${name.padEnd(10)} ${age}${note}:`
+  const command = `multihub operations list --kind ${name}`
+  const is_wide = stripVTControlCharacters(text).length + 1 + command.length <= columnsOf(output)
+  return `${text}${is_wide ? ' ' : `\n${INDENT}`}${command}`
 }
 
 /** What is added when the newest run did not succeed. */

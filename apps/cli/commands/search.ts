@@ -3,7 +3,7 @@ import { PrincipalService, WhoAmIRequestSchema } from '#gen/multihub/backoffice/
 import { SearchRequestSchema, SearchService } from '#gen/multihub/backoffice/v1/search_service_pb.ts'
 import { ReferenceSchema } from '#gen/multihub/common/v1/reference_pb.ts'
 import { type Connection, openConnection } from '../call/connection.ts'
-import { jsonOf, printTable } from '../output/print.ts'
+import { printJson, printTable } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { CommandError } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
@@ -24,8 +24,7 @@ export const declare: DeclareCommand = (command, terminal) => {
     const answer = await connection.call(SearchService.method.search, request)
     const { stdout, stderr } = terminal
     const { references, unavailable, nextPageToken } = answer
-    if (flags.json) stdout.write(`[${references.map((one) => jsonOf(ReferenceSchema, one)).join(',\n')}]\n`)
-    else if (flags.jsonl) for (const one of references) stdout.write(`${jsonOf(ReferenceSchema, one)}\n`)
+    if (flags.json || flags.jsonl) printJson(stdout, ReferenceSchema, references, flags)
     else if (references.length > 0)
       printTable(stdout, ReferenceSchema, references, ['kind', 'id', 'title', 'merchant_id', 'time'], {
         is_minor: false,

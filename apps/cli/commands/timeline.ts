@@ -1,4 +1,4 @@
-import { create, toJson } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt'
 import {
   GetTimelineRequestSchema,
@@ -15,6 +15,7 @@ import { openConnection } from '../call/connection.ts'
 import { byAnyId } from '../call/find-payment.ts'
 import { inTone, stateText } from '../output/colour.ts'
 import { codesIn, explainCodes } from '../output/explain-codes.ts'
+import { jsonOf } from '../output/print.ts'
 import { columnsOf, wrap } from '../output/timeline-columns.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import type { Output } from '../terminal.ts'
@@ -45,12 +46,9 @@ export const declare: DeclareCommand = (command, terminal) => {
       ),
     )
     const { stdout } = terminal
-    if (flags.json || flags.jsonl) {
-      const json = toJson(GetTimelineResponseSchema, answer, {
-        alwaysEmitImplicit: true,
-      })
-      stdout.write(`${JSON.stringify(json, null, flags.json ? 2 : undefined)}\n`)
-    } else {
+    if (flags.json || flags.jsonl)
+      stdout.write(`${jsonOf(GetTimelineResponseSchema, answer, flags.json ? 2 : undefined)}\n`)
+    else {
       printTimeline(stdout, answer, flags.minor === true)
       if (flags.explain) explainCodes(stdout, codesOf(answer))
     }
@@ -72,12 +70,12 @@ const TEXT_MIN = 20
 
 /** Prints a timeline for people: the time, what a row is about, and what happened to it. Times are in UTC. */
 export function printTimeline(output: Output, timeline: GetTimelineResponse, is_minor: boolean): void {
-  const { payment, rows, pending, unavailable, incompleteKinds } = timeline
+  const { payment, rows, unavailable, incompleteKinds } = timeline
   if (payment !== undefined) output.write(`${titleOf(output, payment, is_minor)}\n`)
   const columns = rows.map(({ kind, title }) => columnsOf(kind, cleanText(title)))
   const what_width = Math.max(0, ...columns.map(([what]) => what.length))
   const begin = TIME_WIDTH + what_width + 2 * GAP.length
-  const text_width = output.isTTY === true ? Math.max((output.columns ?? 80) - begin, TEXT_MIN) : Infinity
+  const text_width = roomAfter(output, begin)
   let day = ''
   let anchor_ms = Number.NEGATIVE_INFINITY
   for (const [n, { time, kind, data }] of rows.entries()) {
@@ -101,14 +99,29 @@ export function printTimeline(output: Output, timeline: GetTimelineResponse, is_
     )
     for (const line of more) output.write(`${' '.repeat(begin)}${line}\n`)
   }
-  // A role that did not answer may know of a step.
-  const none = unavailable.length === 0 ? 'nothing' : `not known: ${unavailable.join(', ')} did not answer`
-  const steps = pending.length === 0 ? [none] : pending.map(stepText)
-  for (const [n, step] of steps.entries()) output.write(`${n === 0 ? 'next' : '    '}  ${cleanText(step)}\n`)
+  printSteps(output, timeline)
   for (const role of unavailable)
     output.write(`${cleanText(role)} did not answer: its rows and next steps are missing\n`)
   if (incompleteKinds.length > 0)
     output.write(`there are more rows of: ${cleanText(incompleteKinds.join(', '))}\n`)
+}
+
+/** What comes next: one step per line, or several lines on a narrow terminal. */
+function printSteps(output: Output, { pending, unavailable }: GetTimelineResponse): void {
+  // A role that did not answer may know of a step.
+  const none = unavailable.length === 0 ? 'nothing' : `not known: ${unavailable.join(', ')} did not answer`
+  const steps = pending.length === 0 ? [none] : pending.map(stepText)
+  const begin = ' '.repeat('next'.length + GAP.length)
+  for (const [n, step] of steps.entries()) {
+    const [first = '', ...more] = wrap(cleanText(step), roomAfter(output, begin.length + GAP.length))
+    output.write(`${n === 0 ? `next${GAP}` : begin}${first}\n`)
+    for (const line of more) output.write(`${begin}${GAP}${line}\n`)
+  }
+}
+
+/** The columns that are left for text after others; without a terminal the text is not wrapped. */
+function roomAfter({ isTTY, columns = 80 }: Output, used: number): number {
+  return isTTY === true ? Math.max(columns - used, TEXT_MIN) : Number.POSITIVE_INFINITY
 }
 
 function titleOf(output: Output, payment: Payment, is_minor: boolean): string {

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { expect, test } from '@jest/globals'
+import { OperationKind, OperationOutcome } from '#gen/multihub/backoffice/v1/operation_pb.ts'
 import { GetOverviewResponseSchema } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
 import { GetTimelineResponseSchema } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
@@ -74,7 +75,10 @@ function timelineAt(columns: number): readonly string[] {
           'Ledger: 123.00 INR from clearing to available (deposit). Available after it 123.00 INR, held 0.00 INR',
       },
     ],
-    pending: [{ title: 'Callback payment.completed is sent again', time: at(60_000), waitsFor: 'receiver' }],
+    pending: [
+      { title: 'Callback payment.completed is sent again', time: at(60_000), waitsFor: 'receiver' },
+      { title: 'Refund of 23.00 INR', waitsFor: 'operator' },
+    ],
   })
   return linesAt(columns, (output) => printTimeline(output, timeline, false))
 }
@@ -86,7 +90,9 @@ test('a timeline on 80 columns', () => {
     '08:12:07.574  payment  created: deposit of 123.00 INR by upi',
     '      +12 ms  ledger   123.00 INR from clearing to available (deposit).',
     '                       Available after it 123.00 INR, held 0.00 INR',
-    'next  Callback payment.completed is sent again (2026-11-28 08:13:07 UTC)  waits for receiver',
+    'next  Callback payment.completed is sent again (2026-11-28 08:13:07 UTC)',
+    '        waits for receiver',
+    '      Refund of 23.00 INR  waits for operator',
   ])
 })
 
@@ -97,6 +103,7 @@ test('a timeline on 200 columns', () => {
     '08:12:07.574  payment  created: deposit of 123.00 INR by upi',
     '      +12 ms  ledger   123.00 INR from clearing to available (deposit). Available after it 123.00 INR, held 0.00 INR',
     'next  Callback payment.completed is sent again (2026-11-28 08:13:07 UTC)  waits for receiver',
+    '      Refund of 23.00 INR  waits for operator',
   ])
 })
 
@@ -116,30 +123,40 @@ function overviewAt(columns: number): readonly string[] {
     heldDeliveries: nothing,
     openBreakers: nothing,
     ledger: { consistent: true, verifiedTime: at(11) },
+    operations: [
+      { kind: OperationKind.BACKUP, lastOutcome: OperationOutcome.UNFINISHED },
+      { kind: OperationKind.VERIFY, successTime: at(10), lastOutcome: OperationOutcome.SUCCEEDED },
+    ],
     unavailable: ['notifier'],
   })
   return linesAt(columns, (output) => printOverview(output, overview))
 }
 
-test('an overview on 80 columns', () => {
+test('an overview on 80 columns has each command on a line of its own, to copy', () => {
   expect(overviewAt(80)).toEqual([
-    '              WAITS FOR A PERSON                  SINCE   LIST',
-    '           3  refunds to approve                  4 h     multihub refunds list…',
-    '           1  chargebacks with a deadline         in 6 h  multihub chargebacks …',
+    '              WAITS FOR A PERSON                  SINCE',
+    '           3  refunds to approve                  4 h',
+    '    multihub refunds list --status pending --oldest-first',
+    '           1  chargebacks with a deadline         in 6 h',
+    '    multihub chargebacks list --by-deadline',
     '           0  tickets without an end',
     '           0  anomalies to decide',
     '           0  calls for a second person',
     '              WAITS FOR A MACHINE',
-    '1000 or more  stuck effects                       1 h     multihub stuck list',
-    '                                                          multihub stuck list-s…',
-    '                                                          multihub stuck list-s…',
-    '                                                          multihub stuck list-s…',
+    '1000 or more  stuck effects                       1 h',
+    '    multihub stuck list',
+    '    multihub stuck list-support --documents tickets',
+    '    multihub stuck list-support --documents refunds',
+    '    multihub stuck list-support --documents chargebacks',
     '           0  dead callbacks',
     '           0  callbacks that wait for a receiver',
     '           0  open circuit breakers',
     'last hour  0 payments created, 0 ended, none has ended',
     'last day   0 payments created, 0 ended, none has ended',
     'ledger     consistent, verified up to 2026-11-28 11:00:00 UTC',
+    'backup     NEVER SUCCEEDED, the newest run has not ended:',
+    '    multihub operations list --kind backup',
+    'verify     succeeded 2 h ago: multihub operations list --kind verify',
     'notifier did not answer: its numbers are missing',
   ])
 })
@@ -163,6 +180,8 @@ test('an overview on 200 columns', () => {
     'last hour  0 payments created, 0 ended, none has ended',
     'last day   0 payments created, 0 ended, none has ended',
     'ledger     consistent, verified up to 2026-11-28 11:00:00 UTC',
+    'backup     NEVER SUCCEEDED, the newest run has not ended: multihub operations list --kind backup',
+    'verify     succeeded 2 h ago: multihub operations list --kind verify',
     'notifier did not answer: its numbers are missing',
   ])
 })

@@ -184,6 +184,17 @@ export function jsonOf(desc: DescMessage, message: Message, space?: number): str
   return JSON.stringify(toJson(desc, message, { alwaysEmitImplicit: true }), null, space)
 }
 
+/** Prints messages as one array, or with `jsonl` one per line. */
+export function printJson(
+  output: Output,
+  desc: DescMessage,
+  messages: readonly Message[],
+  { jsonl }: { readonly jsonl?: boolean },
+): void {
+  const texts = messages.map((one) => jsonOf(desc, one))
+  output.write(jsonl ? texts.map((text) => `${text}\n`).join('') : `[${texts.join(',\n')}]\n`)
+}
+
 /** The one resource of an answer, or the whole answer when it has several parts, such as a resource with its secret. */
 export function resourceOf(desc: DescMessage, answer: Message): readonly [DescMessage, Message] {
   const [field, ...more] = desc.fields

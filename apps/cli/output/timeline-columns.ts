@@ -30,7 +30,7 @@ export function wrap(text: string, columns: number): readonly string[] {
   for (const word of text.split(' ')) {
     const longer = line === '' ? word : `${line} ${word}`
     if (line !== '' && widthOf(longer) > columns) {
-      lines.push(line)
+      lines.push(line.trimEnd())
       line = word
     } else line = longer
   }
