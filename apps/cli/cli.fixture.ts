@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { doorOf, FIRST_TOKEN, type TestDoor } from '../../services/backoffice/backoffice.fixture.ts'
 import { type SupportClient, startSupport } from '../../test/integration/support.fixture.ts'
@@ -11,24 +10,7 @@ import {
   startOpenIdProvider,
   type TestOpenIdProvider,
 } from '../../test/support/open-id-provider.ts'
-import { runCommand } from './program.ts'
-
-/** What a command is run with in a test. */
-export interface RunOptions {
-  /** The width of a terminal; without it, output goes to no terminal. */
-  readonly columns?: number
-  readonly variables?: Readonly<Record<string, string>>
-  readonly input?: string
-  /** Sees what goes to standard error, as it comes. */
-  readonly onError?: (text: string) => void
-}
-
-/** What a command printed, and its exit code. */
-export interface RunResult {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
+import { type RunOptions, type RunResult, runHere } from './run-command.fixture.ts'
 
 /** One whole system for all tests of commands, and the commands. */
 export interface TestCli extends AsyncDisposable {
@@ -42,7 +24,7 @@ export interface TestCli extends AsyncDisposable {
   readonly home: string
   readonly variables: Readonly<Record<string, string>>
   /** Runs a command in this process. */
-  run(words: readonly string[], options?: RunOptions): Promise<RunResult>
+  run(words: readonly string[], options?: Partial<RunOptions>): Promise<RunResult>
   /** Runs a command with --json, and returns what it printed. */
   // biome-ignore lint/suspicious/noExplicitAny: a test reads any part of an answer
   json(...words: readonly string[]): Promise<any>
@@ -68,30 +50,7 @@ export async function startTestCli(): Promise<TestCli> {
   const { token } = await door.newPrincipal(['admin', 'money', 'support', 'reveal'])
   const home = mkdtempSync(join(tmpdir(), 'multihub-cli-'))
   const variables = { MULTIHUB_URL: door.url, MULTIHUB_TOKEN: token, HOME: home }
-  const run: TestCli['run'] = async (words, { columns, variables: given, input = '', onError } = {}) => {
-    let out = ''
-    let err = ''
-    const stdin = new PassThrough()
-    stdin.end(input)
-    const code = await runCommand(words, {
-      variables: given ?? variables,
-      directory: home,
-      stdin: stdin as unknown as NodeJS.ReadStream,
-      stdout: {
-        write: (text) => {
-          out += text
-        },
-        ...(columns !== undefined && { isTTY: true, columns }),
-      },
-      stderr: {
-        write: (text) => {
-          err += text
-          onError?.(text)
-        },
-      },
-    })
-    return { code, out, err }
-  }
+  const run: TestCli['run'] = (words, options) => runHere(words, { variables, directory: home, ...options })
   return {
     door,
     provider,

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { skipWithout } from '../../test/support/skip.ts'
-import type { RunResult, TestCli } from './cli.fixture.ts'
+import type { TestCli } from './cli.fixture.ts'
+import type { RunResult } from './run-command.fixture.ts'
 
 /** The one file of `@multihub/cli`, without the clone, with this Node.js and with the oldest that it supports. */
 export function packageSuite(cli: () => TestCli): void {

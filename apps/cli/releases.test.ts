@@ -4,7 +4,7 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ListMerchantsResponseSchema } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
-import { runCommand } from './program.ts'
+import { runHere } from './run-command.fixture.ts'
 
 const { version } = readBuildInfo()
 const OLDER = '0.0.9'
@@ -36,18 +36,9 @@ beforeAll(async () => {
 })
 afterAll(() => void server.close())
 
-async function run(scripted: ScriptedAnswer, ...words: readonly string[]) {
+function run(scripted: ScriptedAnswer, ...words: readonly string[]) {
   answer = scripted
-  let out = ''
-  let err = ''
-  const code = await runCommand(words, {
-    variables: { MULTIHUB_URL: url, MULTIHUB_TOKEN: 'mhp_a' },
-    directory: '/nowhere',
-    stdin: process.stdin,
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
-  })
-  return { code, out, err }
+  return runHere(words, { variables: { MULTIHUB_URL: url, MULTIHUB_TOKEN: 'mhp_a' } })
 }
 
 const refused = (code: string, message: string, release?: string): ScriptedAnswer => ({

@@ -1,4 +1,4 @@
-import { create, type DescService, type Message } from '@bufbuild/protobuf'
+import { create, type DescMessage, type DescService, type Message } from '@bufbuild/protobuf'
 import type { Money } from '#gen/multihub/common/v1/money_pb.ts'
 import { now, sleep } from '#lib/base/time.ts'
 import { amountText } from '#lib/contract/shown-values.ts'
@@ -9,7 +9,7 @@ import { type CursorFile, openCursorFile } from './call/cursor-file.ts'
 import { findAccount } from './call/profile.ts'
 import { sayingHowToRepeat } from './call/repeating.ts'
 import type { Verb } from './nouns/noun.ts'
-import { rowsField } from './output/print.ts'
+import { printJson, resourceOf, rowsField } from './output/print.ts'
 import { camel, demandFilter, hasReasonField, requestOf } from './request/flags.ts'
 import { allRows, type Flags, methodOf, type VerbCall } from './run-list.ts'
 import { CommandError, type Terminal } from './terminal.ts'
@@ -176,7 +176,8 @@ function nothingFor(code: string) {
 
 /**
  * Does the same for each row of a list. What is done leaves the list, so a command that was killed is given again. A refused row does not
- * hold up the others, unless all others would be refused alike.
+ * hold up the others, unless all others would be refused alike. As JSON it prints what it has changed, or with `--dry-run` what it would
+ * change.
  */
 export async function runEach(
   verb: Verb,
@@ -195,30 +196,42 @@ export async function runEach(
   const { rows, has_more } = await allRows(call, requestOf(list, selecting, undefined, flags), ROWS_MAX)
   const what = rowsField(list.output).name.replaceAll('_', ' ')
   if (has_more) terminal.stderr.write(`only the first ${ROWS_MAX} ${what}: repeat it for the others\n`)
+  const is_json = flags.json === true || flags.jsonl === true
+  const { stdout, stderr } = terminal
   if (flags['dryRun']) {
     const sums = sumsOf(rows, flags.minor === true)
-    terminal.stdout.write(`${rows.length} ${what}${sums === '' ? '' : `: ${sums}`}; --yes does it\n`)
+    if (is_json) printJson(stdout, rowsField(list.output).message, rows, flags)
+    else stdout.write(`${rows.length} ${what}${sums === '' ? '' : `: ${sums}`}; --yes does it\n`)
     return
   }
   const shown = createProgress(terminal)
-  let [done, refused] = [0, 0]
+  const changed: (readonly [DescMessage, Message])[] = []
+  let refused = 0
   for (const row of rows) {
-    shown.show(`${done + refused} of ${rows.length}`, (done + refused) % LINE_EVERY === 0)
+    const tried = changed.length + refused
+    shown.show(`${tried} of ${rows.length}`, tried % LINE_EVERY === 0)
     const row_id = String(Reflect.get(row, camel(id)))
     try {
-      await connection.call(method, requestOf(method, verb, row_id, flags))
-      done += 1
+      const answer = await connection.call(method, requestOf(method, verb, row_id, flags))
+      changed.push(resourceOf(method.output, answer))
     } catch (error) {
       if (!(error instanceof CommandError) || error.exit_code !== 1) throw error
       refused += 1
-      terminal.stderr.write(`\n${row_id}: ${error.message}\n`)
+      stderr.write(`\n${row_id}: ${error.message}\n`)
       if (HOPELESS.has(codeOf(error) ?? '')) break
     }
   }
   shown.end()
-  const left = rows.length - done - refused
+  const left = rows.length - changed.length - refused
   const others = `${refused === 0 ? '' : `, ${refused} refused`}${left === 0 ? '' : `, ${left} not tried`}`
-  terminal.stdout.write(`${done} ${what} done${others}\n`)
+  if (is_json)
+    printJson(
+      stdout,
+      changed[0]?.[0] ?? method.output,
+      changed.map(([, resource]) => resource),
+      flags,
+    )
+  ;(is_json ? stderr : stdout).write(`${changed.length} ${what} done${others}\n`)
   if (refused > 0) throw new CommandError(1, 'not all were done')
 }
 

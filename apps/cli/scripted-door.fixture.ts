@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { RunResult } from './cli.fixture.ts'
-import { runCommand } from './program.ts'
+import { type RunResult, runHere } from './run-command.fixture.ts'
 
 /** The bytes of an answer, an error of Connect, or `never` for a call that gets no answer. */
 export type ScriptedAnswer = Uint8Array | { readonly code: string; readonly message: string } | 'never'
@@ -40,17 +39,11 @@ export async function startScriptedDoor(): Promise<ScriptedDoor> {
     url,
     calls,
     answer: () => 'never',
-    async run(home, ...words) {
-      let [out, err] = ['', '']
-      const code = await runCommand(words, {
+    run: (home, ...words) =>
+      runHere(words, {
         variables: { MULTIHUB_URL: url, MULTIHUB_TOKEN: 'mhp_a', HOME: home },
         directory: home,
-        stdin: process.stdin,
-        stdout: { write: (text) => (out += text) },
-        stderr: { write: (text) => (err += text) },
-      })
-      return { code, out, err }
-    },
+      }),
     async [Symbol.asyncDispose]() {
       server.close()
       server.closeAllConnections()

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os'
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport } from '@connectrpc/connect-node'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -12,7 +11,7 @@ import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { EVENTS } from '../../apps/cli/commands/trigger.ts'
-import { runCommand } from '../../apps/cli/program.ts'
+import { runHere } from '../../apps/cli/run-command.fixture.ts'
 import {
   type DoorAnswer,
   doorOf,
@@ -90,17 +89,8 @@ const CASES = TRIGGERED_EVENTS.flatMap((event) => statusesOf(event).map((status)
   .filter(([, status]) => status !== 'declined')
 
 /** Runs the command line as the merchant, and returns its exit code and what it printed. */
-async function command(...words: readonly string[]) {
-  let [out, err] = ['', '']
-  const code = await runCommand(words, {
-    variables: { MULTIHUB_URL: door.url, MULTIHUB_TOKEN: token },
-    directory: tmpdir(),
-    stdin: process.stdin,
-    stdout: { write: (text) => (out += text) },
-    stderr: { write: (text) => (err += text) },
-  })
-  return { code, out, err }
-}
+const command = (...words: readonly string[]) =>
+  runHere(words, { variables: { MULTIHUB_URL: door.url, MULTIHUB_TOKEN: token } })
 
 // O20
 test.each(CASES)('%s with the status %s arrives at a listener, once', async (event, status) => {

@@ -28,7 +28,11 @@ export const declare: DeclareCommand = (command, terminal) => {
     const size = await openConnection(flags, terminal).transfer('GET', path, undefined, (answer) =>
       writeNewFile(flags.out, answer),
     )
-    terminal.stdout.write(`${flags.out}  ${size} bytes\n`)
+    const text =
+      flags.json || flags.jsonl
+        ? JSON.stringify({ attachmentId: id, sizeBytes: String(size) })
+        : `${flags.out}  ${size} bytes`
+    terminal.stdout.write(`${text}\n`)
   })
 }
 

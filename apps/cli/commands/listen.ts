@@ -122,7 +122,10 @@ async function handle(
 
 /** The callback with the names of its message, its body as text, and what the target answered. */
 function jsonOf(delivery: PulledDelivery, verified: boolean, answer: LocalAnswer | undefined): string {
-  const message = toJson(PulledDeliverySchema, delivery) as Record<string, unknown>
+  const message = toJson(PulledDeliverySchema, delivery, { alwaysEmitImplicit: true }) as Record<
+    string,
+    unknown
+  >
   return JSON.stringify({ ...message, body: textOf(delivery), verified, ...(answer && { answer }) })
 }
 
