@@ -95,7 +95,7 @@ describe('the runs in a shared store', () => {
     expect(store.documents.size).toBe(1)
   })
 
-  test('one that stops in order without the end of what it has leased is dead after five readings', async () => {
+  test('a run that stops in order while it still has a lease is dead after five readings', async () => {
     const store = new Heartbeats()
     const one = await store.reach().start()
     const two = await store.reach().start()
@@ -106,7 +106,7 @@ describe('the runs in a shared store', () => {
     expect(one.dead()).toEqual([two.run_id])
   })
 
-  test('one that stops in order is not dead because of leases that it gave back or that have ended', async () => {
+  test('a run that stops in order after its leases were given back or have ended is not dead', async () => {
     const store = new Heartbeats()
     const one = await store.reach().start()
     const two = await store.reach().start()
