@@ -16,6 +16,7 @@ install_tools() {
   php -m | grep -qx curl || install_debian_package php-curl
   [ -f /usr/share/php/Nyholm/Psr7/autoload.php ] || install_debian_package php-nyholm-psr7
   install_debian_package python3
+  python3 -m pip --version >/dev/null 2>&1 || install_debian_package pip3 python3-pip
   install_debian_package chromium
   install_debian_package jq
   install_debian_package tmux
@@ -23,18 +24,22 @@ install_tools() {
   install_debian_package fish
 }
 
-# The packages are in a folder of their own, which the tests add to the path of Python. The record is written last: an
+# install_packages FOLDER PACKAGES WHAT DOWNLOAD: fills a folder by a function, unless it has these packages. Their record is written last: an
 # install that was interrupted is repeated.
+install_packages() {
+  [ "$(cat "$1/multihub-packages" 2>/dev/null)" = "$2" ] && return
+  run_step "$3" "$network_hint" "$log_dir/install-$(basename "$1").log" with_retry "$4" &&
+    printf '%s\n' "$2" >"$1/multihub-packages"
+}
+
+# The packages are in a folder of their own, which the tests add to the path of Python.
 install_python_packages() {
-  [ "$(cat "$python_dir/multihub-packages" 2>/dev/null)" = "$python_packages" ] && return
-  python3 -m pip --version >/dev/null 2>&1 || install_debian_package pip3 python3-pip
-  run_step 'Python packages' "$network_hint" "$log_dir/install-python.log" with_retry download_python_packages
+  install_packages "$python_dir" "$python_packages" 'Python packages' download_python_packages
 }
 download_python_packages() {
   rm -rf "$python_dir"
   # shellcheck disable=SC2086
-  python3 -m pip install --quiet --disable-pip-version-check --no-input --target "$python_dir" $python_packages &&
-    printf '%s\n' "$python_packages" >"$python_dir/multihub-packages"
+  python3 -m pip install --quiet --disable-pip-version-check --no-input --target "$python_dir" $python_packages
 }
 
 reference_tools_dir=$servers_dir/reference-tools
@@ -44,11 +49,8 @@ types_packages='openapi-typescript@7.13.0 typescript@5.9.3'
 
 # Schemathesis sends requests that it generates from the API reference; openapi-typescript makes types of it.
 install_reference_tools() {
-  local wanted="$schemathesis_package $types_packages"
-  [ "$(cat "$reference_tools_dir/multihub-packages" 2>/dev/null)" = "$wanted" ] && return
-  run_step 'Schemathesis and openapi-typescript' "$network_hint" "$log_dir/install-reference-tools.log" \
-    with_retry download_reference_tools &&
-    printf '%s\n' "$wanted" >"$reference_tools_dir/multihub-packages"
+  install_packages "$reference_tools_dir" "$schemathesis_package $types_packages" 'Schemathesis and openapi-typescript' \
+    download_reference_tools
 }
 download_reference_tools() {
   rm -rf "$reference_tools_dir"
@@ -71,11 +73,8 @@ node_releases='18.20.8 20.20.2 22.23.5'
 
 # bin/bru, bin/node-18, bin/node-20 and bin/node-22.
 install_client_tools() {
-  local wanted="$bruno_package $node_releases"
-  [ "$(cat "$client_tools_dir/multihub-packages" 2>/dev/null)" = "$wanted" ] && return
-  run_step 'Bruno and older releases of Node.js' "$network_hint" "$log_dir/install-client-tools.log" \
-    with_retry download_client_tools &&
-    printf '%s\n' "$wanted" >"$client_tools_dir/multihub-packages"
+  install_packages "$client_tools_dir" "$bruno_package $node_releases" 'Bruno and older releases of Node.js' \
+    download_client_tools
 }
 download_client_tools() {
   local release name machine=x64 packages=()
