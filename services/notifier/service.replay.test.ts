@@ -316,6 +316,26 @@ describe('a test event', () => {
     })
   })
 
+  // O12
+  test('is sent once under its operation id, by many at once and later, and to no other endpoint', async () => {
+    const { endpointId, merchantId, receiver } = await newShop(() => ({ status: 200 }))
+    const operationId = uuidv7()
+    const send = async (request: object): Promise<string> =>
+      (await system.deliveries.sendTestEvent({ endpointId, ...request })).deliveryId
+    const sent = await Promise.all(Array.from({ length: 5 }, () => send({ operationId })))
+    await waitFor(merchantId, DELIVERED, 1)
+    expect(new Set([...sent, await send({ operationId })]).size).toBe(1)
+    expect(await send({ operationId: uuidv7() })).not.toBe(sent[0])
+    expect(await send({})).not.toBe(await send({}))
+    await waitFor(merchantId, DELIVERED, 4)
+    expect(receiver.callbacks).toHaveLength(4)
+    const { endpoint: second } = await system.newEndpoint(merchantId, receiver.url)
+    await expect(send({ endpointId: second?.endpointId, operationId })).rejects.toMatchObject({ code: 1013 })
+    const other = await newShop(() => ({ status: 200 }))
+    expect(await send({ endpointId: other.endpointId, operationId })).not.toBe(sent[0])
+    await expect(send({ operationId: 'x'.repeat(129) })).rejects.toMatchObject({ code: 9000 })
+  })
+
   test('needs an endpoint that exists', async () => {
     await expect(system.deliveries.sendTestEvent({ endpointId: uuidv7() })).rejects.toMatchObject({
       code: 1003,

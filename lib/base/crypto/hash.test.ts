@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { isUuid } from '../ids.ts'
-import { constantTimeEqual, hmacHex, sha256Hex, sha512WithSecret, uuidFromHash } from './hash.ts'
+import { constantTimeEqual, hmacHex, idFromHash, sha256Hex, sha512WithSecret, uuidFromHash } from './hash.ts'
 import { Secret } from './secret.ts'
 
 const bytes = fc.uint8Array()
@@ -46,4 +46,7 @@ test('the UUID of a hash begins with its time, has version 8 and its variant, an
   expect(uuidFromHash('0'.repeat(64), new Date(0))).toBe('00000000-0000-8000-8000-000000000000')
   expect(uuidFromHash('0'.repeat(64), new Date(-1))).toBe('00000000-0000-8000-8000-000000000000')
   expect(() => uuidFromHash('one', at)).toThrow(TypeError)
+  expect(isUuid(idFromHash(hash))).toBe(true)
+  expect(idFromHash(hash)).toBe(idFromHash(sha256Hex('one')))
+  expect(idFromHash(hash)).not.toBe(idFromHash(sha256Hex('two')))
 })

@@ -22,6 +22,11 @@ export function uuidFromHash(hash_hex: string, at: Date): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-8${hash_hex.slice(0, 3)}-${variant}${hash_hex.slice(4, 7)}-${hash_hex.slice(7, 19)}`
 }
 
+/** The UUIDv8 that follows from a hash alone, such as the hash of an `operation_id`. Its time says nothing. */
+export function idFromHash(hash_hex: string): string {
+  return uuidFromHash(hash_hex, new Date(Number.parseInt(hash_hex.slice(-12), 16)))
+}
+
 /** HMAC of bytes or UTF-8 text keyed with the UTF-8 of the secret, lower-case hex. */
 export function hmacHex(algorithm: 'sha256' | 'sha512', secret: Secret, data: Uint8Array | string): string {
   return createHmac(algorithm, secret.reveal()).update(data).digest('hex')

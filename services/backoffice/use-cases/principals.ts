@@ -1,4 +1,4 @@
-import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
+import { idFromHash, sha256Hex } from '#lib/base/crypto/hash.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { now } from '#lib/base/time.ts'
@@ -56,11 +56,6 @@ function newToken(): Secret {
 /** A repetition of a creation meets its own document: the id is a UUID that follows from the `operation_id`. */
 function idOfCreation(operation_id: string): string {
   return idFromHash(sha256Hex(`principal ${operation_id}`))
-}
-
-/** The id that follows from a digest. Its time says nothing. */
-export function idFromHash(digest: string): string {
-  return uuidFromHash(digest, new Date(Number.parseInt(digest.slice(-12), 16)))
 }
 
 function checkExpiry(expires_at: Date | undefined): void {

@@ -1,12 +1,11 @@
 import { Code } from '@connectrpc/connect'
-import { sha256Hex } from '#lib/base/crypto/hash.ts'
+import { idFromHash, sha256Hex } from '#lib/base/crypto/hash.ts'
 import { now } from '#lib/base/time.ts'
 import { payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
 import { RpcStatusError } from '#lib/rpc/errors.ts'
 import { type Principal, rightsAtSignIn } from '../domain/principal.ts'
 import type { Right } from '../domain/rights.ts'
 import type { Principals } from '../store/principals.ts'
-import { idFromHash } from './principals.ts'
 
 /** A person as the OpenID provider knows it, with the rights that its groups give now. */
 export interface SignedInPerson {

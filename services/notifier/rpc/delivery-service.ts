@@ -132,9 +132,11 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       const { shown, outcome } = await probeDestination(deps, destination_key)
       return { destination: destinationToProto(shown), outcome: PROBE_OUTCOMES.toProto(outcome) }
     }),
-    sendTestEvent: by(['backoffice'], async ({ endpointId }) => ({
-      deliveryId: await sendTestEvent(deps, requiredId(endpointId, 'endpoint_id')),
-    })),
+    sendTestEvent: by(['backoffice'], async (request) => {
+      const endpoint_id = requiredId(request.endpointId, 'endpoint_id')
+      const operation_id = checkLine(request.operationId, 'operation_id')
+      return { deliveryId: await sendTestEvent(deps, endpoint_id, operation_id) }
+    }),
     summarizeDeliveries: by(['backoffice', 'internal'], () => summarizeDeliveries(deps)),
   })
 }

@@ -3,6 +3,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt'
 import type { Client } from '@connectrpc/connect'
 import { type MerchantEvent, MerchantEventHeadSchema } from '#gen/multihub/events/v1/event_pb.ts'
 import type { RegistryService } from '#gen/multihub/merchants/v1/registry_service_pb.ts'
+import { idFromHash, sha256Hex } from '#lib/base/crypto/hash.ts'
 import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { clock, elapsedSince, now } from '#lib/base/time.ts'
@@ -10,8 +11,10 @@ import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { eventSubject, isKeyOfEvent } from '#lib/contract/events.ts'
+import { canonicalJson } from '#lib/patterns/idempotency/idempotency.ts'
 import type { RegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
 import { openEvent, openResource } from '#lib/patterns/sealed-event.ts'
+import { insertOrGet } from '#lib/patterns/update.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import type { InsertOptions } from '#lib/store/store.ts'
 import { callbackBody, testBody, toPublicResource } from '../domain/callback-body.ts'
@@ -197,30 +200,43 @@ export interface SendTestEventDeps extends Omit<ReceiveEventDeps, 'endpointsRead
 }
 
 /**
- * Sends the event `webhook.test` to one endpoint, whatever events it lists, also while it is disabled. Each call is a new
- * event with one delivery, whose id is returned. Throws 1003 for an unknown endpoint.
+ * Sends the event `webhook.test` to one endpoint, whatever events it lists, also while it is disabled, and returns the id of its
+ * delivery. A repetition under the same `operation_id` returns it again and sends nothing, while the event is kept; without an
+ * `operation_id` each call sends another event. Throws 1003 for an unknown endpoint, and 1013 for an `operation_id` under which another
+ * endpoint of the merchant got its event.
  */
-export async function sendTestEvent(deps: SendTestEventDeps, endpoint_id: string): Promise<string> {
+export async function sendTestEvent(
+  deps: SendTestEventDeps,
+  endpoint_id: string,
+  operation_id: string,
+): Promise<string> {
   const { endpoint } = (await deps.registry.getEndpoint({ endpointId: endpoint_id })).endpoint ?? {}
   if (endpoint === undefined) throw new PublicError(1003, { details: { description: 'endpoint_id' } })
   const { merchantId: merchant_id } = endpoint
   const environment = ENVIRONMENTS.fromProtoOrThrow(endpoint.environment, 'environment')
   const created_at = deps.storeNow()
-  const id = uuidv7()
-  const identity = { merchant_id, event_key: `${TEST_EVENT}:${id}`, created_at }
-  const target = newTarget(identity, environment, { endpoint_id, ...addressOfEndpoint(endpoint) })
+  const id =
+    operation_id === ''
+      ? uuidv7()
+      : idFromHash(sha256Hex(canonicalJson([TEST_EVENT, merchant_id, operation_id])))
+  const key = { merchant_id, event_key: `${TEST_EVENT}:${id}` }
+  const target = newTarget({ ...key, created_at }, environment, {
+    endpoint_id,
+    ...addressOfEndpoint(endpoint),
+  })
   const metadata = { created_at, request_id: uuidv7(), processing_time: 0 }
-  const body = testBody(`${id}:${TEST_EVENT}`, merchant_id, metadata)
-  const stored = await deps.events.insert({
-    ...identity,
+  const { stored } = await insertOrGet<StoredEvent>(deps.events, key, {
+    ...key,
+    created_at,
     environment,
     event: TEST_EVENT,
     resource_id: '',
-    body,
+    body: testBody(`${id}:${TEST_EVENT}`, merchant_id, metadata),
     destinations: [target],
     kept_until: new Date(created_at.getTime() + deps.retention_ms),
   })
-  const delivery = newDelivery(target, stored, created_at)
-  await deps.pipeline.queueDelivery(delivery, body)
-  return target.delivery_id
+  const [sent = target] = stored.destinations
+  if (sent.endpoint_id !== endpoint_id) throw new PublicError(1013)
+  await createDeliveries(deps, stored)
+  return sent.delivery_id
 }

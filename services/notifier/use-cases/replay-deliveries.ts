@@ -1,4 +1,4 @@
-import { sha256Hex, uuidFromHash } from '#lib/base/crypto/hash.ts'
+import { idFromHash, sha256Hex } from '#lib/base/crypto/hash.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { withTimeout } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
@@ -192,9 +192,8 @@ function operationOf(
   operation_id: string,
 ) {
   const times = { created_from: created_from?.toISOString(), created_to: created_to?.toISOString() }
-  const id = sha256Hex(canonicalJson(['replay', others.merchant_id, operation_id]))
   return {
-    replay_id: uuidFromHash(id, new Date(Number.parseInt(id.slice(-12), 16))),
+    replay_id: idFromHash(sha256Hex(canonicalJson(['replay', others.merchant_id, operation_id]))),
     payload_hash: payloadHash({ ...others, ...times, is_anyway }),
   }
 }
