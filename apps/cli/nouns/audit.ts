@@ -10,12 +10,7 @@ export const noun: Noun = {
       rpc: 'listAuditEntries',
       columns: ['time', 'principal_name', 'rpc:short', 'outcome', 'merchant_id', 'reason', 'audit_id'],
     },
-    {
-      name: 'show',
-      about: 'show an act of the newest 10,000 with its request',
-      rpc: 'listAuditEntries',
-      finds: 'audit_id',
-    },
+    { name: 'show', about: 'show an act with its request', rpc: 'getAuditEntry', id: 'audit_id' },
     { name: 'verify', about: 'check that no act was changed or taken away', rpc: 'verifyAudit' },
   ],
 }

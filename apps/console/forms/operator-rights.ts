@@ -107,6 +107,7 @@ export const OPERATOR_RIGHTS: Readonly<Record<string, string>> = {
   'backoffice.v1.OperationService/ListOperations': 'read',
   'backoffice.v1.OverviewService/GetOverview': 'read',
   'backoffice.v1.AuditService/ListAuditEntries': 'admin',
+  'backoffice.v1.AuditService/GetAuditEntry': 'admin',
   'backoffice.v1.AuditService/VerifyAudit': 'admin',
   'backoffice.v1.SearchService/Search': 'read merchants',
 }

@@ -13,7 +13,7 @@ import {
 } from './domain/audit-record.ts'
 import { exportAuditHeads } from './store/audit-heads.ts'
 import type { AuditLog } from './store/audit-log.ts'
-import { type AuditQuery, listEntries } from './use-cases/list-entries.ts'
+import { type AuditQuery, getEntry, listEntries } from './use-cases/list-entries.ts'
 import { type AuditVerification, verifyAudit } from './use-cases/verify-audit.ts'
 
 /** Most outcomes that wait for a store that cannot be reached. The acts of further ones are completed as unknown. */
@@ -73,6 +73,8 @@ export function openAudit({ log, signer, now_ms, findAct, findProposal }: AuditD
     },
     /** A page of entries; see `listEntries`. */
     list: (query: AuditQuery) => listEntries(log, query),
+    /** One entry, whatever its age; see `getEntry`. */
+    get: (audit_id: string) => getEntry(log, audit_id),
     /** Checks the whole audit trail; see `verifyAudit`. A call during a verification gets the result of that one. */
     verify(): Promise<AuditVerification> {
       verifying ??= verifyAudit(log).finally(() => {

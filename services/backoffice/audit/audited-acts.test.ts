@@ -13,6 +13,7 @@ const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
 const GET_BALANCES = 'multihub.balances.v1.BalanceService/GetBalances'
 const GET_ATTACHMENT = 'multihub.attachments.v1.AttachmentService/GetAttachment'
 const LIST = 'multihub.backoffice.v1.AuditService/ListAuditEntries'
+const GET = 'multihub.backoffice.v1.AuditService/GetAuditEntry'
 const VERIFY = 'multihub.backoffice.v1.AuditService/VerifyAudit'
 const UPDATE_CREDENTIAL = 'multihub.merchants.v1.CredentialService/UpdateCredential'
 const CREATE_CREDENTIAL = 'multihub.merchants.v1.CredentialService/CreateCredential'
@@ -54,6 +55,24 @@ test('a reason of 500 characters is kept whole, whatever the characters', async 
   const reason = '\u{1f600}'.repeat(500)
   expect(await door.call(money.token, ADJUST, adjustment({ reason }))).toMatchObject({ status: 200 })
   expect(await entriesOf({ principalId: money.id })).toEqual([expect.objectContaining({ reason })])
+})
+
+// O16, O2
+test('one entry is read by its id, by administrators only', async () => {
+  const money = await door.newPrincipal(['money'])
+  await door.call(money.token, ADJUST, adjustment())
+  const [entry] = await entriesOf({ principalId: money.id })
+  const { auditId } = entry
+  expect((await door.call(admin.token, GET, { auditId })).body).toEqual({ entry })
+  for (const [request, code] of [
+    [{ auditId: 'none' }, 'not_found'],
+    [{}, 'invalid_argument'],
+  ] as const)
+    expect((await door.call(admin.token, GET, request)).body.code).toBe(code)
+  const developer = await door.newPrincipal(['read', 'reveal'], merchant_id)
+  for (const { token } of [money, developer])
+    for (const id of [auditId, 'none'])
+      expect((await door.call(token, GET, { auditId: id })).body).toMatchObject({ code: 'permission_denied' })
 })
 
 // O16: what a list shows of an entry selects it.

@@ -298,6 +298,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   ...rowsOf(OverviewService, { getOverview: read() }),
   ...rowsOf(AuditService, {
     listAuditEntries: read(undefined, ['admin']),
+    getAuditEntry: read(undefined, ['admin']),
     verifyAudit: read(undefined, ['admin']),
   }),
   ...rowsOf(SearchService, {

@@ -25,6 +25,7 @@ const audit: ListSpec<AuditEntry> = {
     target: 'target_id',
     created: 'created_from',
   },
+  get: { method: AuditService.method.getAuditEntry, field: 'entry' },
   empty: 'Nobody has changed anything yet.',
 }
 

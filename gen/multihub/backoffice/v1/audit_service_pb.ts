@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/backoffice/v1/audit_service.proto.
  */
 export const file_multihub_backoffice_v1_audit_service: GenFile = /*@__PURE__*/
-  fileDesc("CiptdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL2F1ZGl0X3NlcnZpY2UucHJvdG8SFm11bHRpaHViLmJhY2tvZmZpY2UudjEiggIKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhQKDHByaW5jaXBhbF9pZBgBIAEoCRILCgNycGMYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSEwoLdGFyZ2V0X2tpbmQYBCABKAkSEQoJdGFyZ2V0X2lkGAUgASgJEjAKDGNyZWF0ZWRfZnJvbRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAggASgFEhIKCnBhZ2VfdG9rZW4YCSABKAkiaAoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkF1ZGl0RW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIhQKElZlcmlmeUF1ZGl0UmVxdWVzdCJMChNWZXJpZnlBdWRpdFJlc3BvbnNlEhIKCmNvbnNpc3RlbnQYASABKAgSDwoHZW50cmllcxgCIAEoAxIQCghwcm9ibGVtcxgDIAMoCTLtAQoMQXVkaXRTZXJ2aWNlEnUKEExpc3RBdWRpdEVudHJpZXMSLy5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkxpc3RBdWRpdEVudHJpZXNSZXF1ZXN0GjAubXVsdGlodWIuYmFja29mZmljZS52MS5MaXN0QXVkaXRFbnRyaWVzUmVzcG9uc2USZgoLVmVyaWZ5QXVkaXQSKi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlZlcmlmeUF1ZGl0UmVxdWVzdBorLm11bHRpaHViLmJhY2tvZmZpY2UudjEuVmVyaWZ5QXVkaXRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_backoffice_v1_audit]);
+  fileDesc("CiptdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL2F1ZGl0X3NlcnZpY2UucHJvdG8SFm11bHRpaHViLmJhY2tvZmZpY2UudjEiggIKF0xpc3RBdWRpdEVudHJpZXNSZXF1ZXN0EhQKDHByaW5jaXBhbF9pZBgBIAEoCRILCgNycGMYAiABKAkSEwoLbWVyY2hhbnRfaWQYAyABKAkSEwoLdGFyZ2V0X2tpbmQYBCABKAkSEQoJdGFyZ2V0X2lkGAUgASgJEjAKDGNyZWF0ZWRfZnJvbRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKY3JlYXRlZF90bxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcGFnZV9zaXplGAggASgFEhIKCnBhZ2VfdG9rZW4YCSABKAkiaAoYTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEjMKB2VudHJpZXMYASADKAsyIi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkF1ZGl0RW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIigKFEdldEF1ZGl0RW50cnlSZXF1ZXN0EhAKCGF1ZGl0X2lkGAEgASgJIkoKFUdldEF1ZGl0RW50cnlSZXNwb25zZRIxCgVlbnRyeRgBIAEoCzIiLm11bHRpaHViLmJhY2tvZmZpY2UudjEuQXVkaXRFbnRyeSIUChJWZXJpZnlBdWRpdFJlcXVlc3QiTAoTVmVyaWZ5QXVkaXRSZXNwb25zZRISCgpjb25zaXN0ZW50GAEgASgIEg8KB2VudHJpZXMYAiABKAMSEAoIcHJvYmxlbXMYAyADKAky2wIKDEF1ZGl0U2VydmljZRJ1ChBMaXN0QXVkaXRFbnRyaWVzEi8ubXVsdGlodWIuYmFja29mZmljZS52MS5MaXN0QXVkaXRFbnRyaWVzUmVxdWVzdBowLm11bHRpaHViLmJhY2tvZmZpY2UudjEuTGlzdEF1ZGl0RW50cmllc1Jlc3BvbnNlEmwKDUdldEF1ZGl0RW50cnkSLC5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkdldEF1ZGl0RW50cnlSZXF1ZXN0Gi0ubXVsdGlodWIuYmFja29mZmljZS52MS5HZXRBdWRpdEVudHJ5UmVzcG9uc2USZgoLVmVyaWZ5QXVkaXQSKi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLlZlcmlmeUF1ZGl0UmVxdWVzdBorLm11bHRpaHViLmJhY2tvZmZpY2UudjEuVmVyaWZ5QXVkaXRSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_backoffice_v1_audit]);
 
 /**
  * ListAuditEntriesRequest selects a page of entries.
@@ -122,6 +122,48 @@ export const ListAuditEntriesResponseSchema: GenMessage<ListAuditEntriesResponse
   messageDesc(file_multihub_backoffice_v1_audit_service, 1);
 
 /**
+ * GetAuditEntryRequest names an entry.
+ *
+ * @generated from message multihub.backoffice.v1.GetAuditEntryRequest
+ */
+export type GetAuditEntryRequest = Message<"multihub.backoffice.v1.GetAuditEntryRequest"> & {
+  /**
+   * audit_id is the id of the act.
+   *
+   * @generated from field: string audit_id = 1;
+   */
+  auditId: string;
+};
+
+/**
+ * Describes the message multihub.backoffice.v1.GetAuditEntryRequest.
+ * Use `create(GetAuditEntryRequestSchema)` to create a new message.
+ */
+export const GetAuditEntryRequestSchema: GenMessage<GetAuditEntryRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_backoffice_v1_audit_service, 2);
+
+/**
+ * GetAuditEntryResponse contains the entry.
+ *
+ * @generated from message multihub.backoffice.v1.GetAuditEntryResponse
+ */
+export type GetAuditEntryResponse = Message<"multihub.backoffice.v1.GetAuditEntryResponse"> & {
+  /**
+   * entry is the act with what came of it.
+   *
+   * @generated from field: multihub.backoffice.v1.AuditEntry entry = 1;
+   */
+  entry?: AuditEntry | undefined;
+};
+
+/**
+ * Describes the message multihub.backoffice.v1.GetAuditEntryResponse.
+ * Use `create(GetAuditEntryResponseSchema)` to create a new message.
+ */
+export const GetAuditEntryResponseSchema: GenMessage<GetAuditEntryResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_backoffice_v1_audit_service, 3);
+
+/**
  * VerifyAuditRequest asks for the check.
  *
  * @generated from message multihub.backoffice.v1.VerifyAuditRequest
@@ -134,7 +176,7 @@ export type VerifyAuditRequest = Message<"multihub.backoffice.v1.VerifyAuditRequ
  * Use `create(VerifyAuditRequestSchema)` to create a new message.
  */
 export const VerifyAuditRequestSchema: GenMessage<VerifyAuditRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_audit_service, 2);
+  messageDesc(file_multihub_backoffice_v1_audit_service, 4);
 
 /**
  * VerifyAuditResponse is what the check found.
@@ -169,7 +211,7 @@ export type VerifyAuditResponse = Message<"multihub.backoffice.v1.VerifyAuditRes
  * Use `create(VerifyAuditResponseSchema)` to create a new message.
  */
 export const VerifyAuditResponseSchema: GenMessage<VerifyAuditResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_audit_service, 3);
+  messageDesc(file_multihub_backoffice_v1_audit_service, 5);
 
 /**
  * AuditService shows who did what. Nothing deletes or changes an entry.
@@ -186,6 +228,16 @@ export const AuditService: GenService<{
     methodKind: "unary";
     input: typeof ListAuditEntriesRequestSchema;
     output: typeof ListAuditEntriesResponseSchema;
+  },
+  /**
+   * GetAuditEntry reads one entry, whatever its age.
+   *
+   * @generated from rpc multihub.backoffice.v1.AuditService.GetAuditEntry
+   */
+  getAuditEntry: {
+    methodKind: "unary";
+    input: typeof GetAuditEntryRequestSchema;
+    output: typeof GetAuditEntryResponseSchema;
   },
   /**
    * VerifyAudit checks the whole audit trail: that each entry is as it was written, and that none is missing in between.

@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { type AuditEntrySchema, AuditOutcome } from '#gen/multihub/backoffice/v1/audit_pb.ts'
 import { AuditService } from '#gen/multihub/backoffice/v1/audit_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { checkLine, createdRange } from '#lib/contract/operator-fields.ts'
+import { checkLine, createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Audit } from '../audit.ts'
@@ -19,7 +19,10 @@ const OUTCOMES = createEnumMap<AuditOutcomeName, AuditOutcome>({
 })
 
 /** Implements `AuditService`. */
-export function createAuditRpc(audit: Pick<Audit, 'list' | 'verify'>, source: PrincipalSource): RpcService {
+export function createAuditRpc(
+  audit: Pick<Audit, 'list' | 'get' | 'verify'>,
+  source: PrincipalSource,
+): RpcService {
   return rpcService(AuditService, {
     listAuditEntries: by(['backoffice'], async (request) => {
       const target_kind = given(request.targetKind, 'target_kind')
@@ -38,6 +41,11 @@ export function createAuditRpc(audit: Pick<Audit, 'list' | 'verify'>, source: Pr
         page_token: request.pageToken,
       })
       return { entries: entries.map(entryToProto), nextPageToken: next_page_token }
+    }),
+    getAuditEntry: by(['backoffice'], async ({ auditId }) => {
+      const entry = await audit.get(requiredId(auditId, 'audit_id'))
+      if (entry === undefined) throw fieldError(1003, 'audit_id', 'nothing has this id')
+      return { entry: entryToProto(entry) }
     }),
     verifyAudit: by(['backoffice'], async () => {
       const { entries, problems } = await audit.verify()

@@ -69,13 +69,22 @@ export async function listEntries(
   }
 }
 
+/** Reads one entry, whatever its age, from the index of the records; `undefined` for an id that no act has (O4). */
+export async function getEntry(log: AuditLog, audit_id: string): Promise<AuditEntry | undefined> {
+  const found = await findIntent(log, audit_id)
+  return found && (await withOutcome(log, { ...found, batch: found.begun }))
+}
+
+/** An intent with its batch. */
+interface StoredIntent {
+  readonly intent: IntentRecord
+  readonly begun: ReadBatch
+}
+
 /** An entry, at the place of its intent or of the outcome that added what the filter selects. */
-interface FoundIntent {
+interface FoundIntent extends StoredIntent {
   readonly batch: ReadBatch
   readonly position: number
-  readonly intent: IntentRecord
-  /** The batch of the intent. */
-  readonly begun: Pick<ReadBatch, 'time' | 'is_sound'>
 }
 
 async function rangeOf(
@@ -132,15 +141,20 @@ async function findByAddition(
   log: AuditLog,
   { kind, audit_id, added }: OutcomeRecord,
   filter: AuditFilter,
-): Promise<Pick<FoundIntent, 'intent' | 'begun'> | undefined> {
+): Promise<StoredIntent | undefined> {
   if (added === undefined || !matchesAddition(filter, added)) return undefined
-  const found = await log.findWithBatch({ kind: 'intent', audit_id })
-  if (found?.record.kind !== 'intent' || matchesFilter(filter, found.record)) return undefined
+  const found = await findIntent(log, audit_id)
+  if (found === undefined || matchesFilter(filter, found.intent)) return undefined
   if (kind === 'completion') {
     const reported = await findOutcome(log, { kind: 'outcome', audit_id })
     if (reported?.added !== undefined && matchesAddition(filter, reported.added)) return undefined
   }
-  return { intent: found.record, begun: found.batch }
+  return found
+}
+
+async function findIntent(log: AuditLog, audit_id: string): Promise<StoredIntent | undefined> {
+  const found = await log.findWithBatch({ kind: 'intent', audit_id })
+  return found?.record.kind === 'intent' ? { intent: found.record, begun: found.batch } : undefined
 }
 
 async function withOutcomes(log: AuditLog, found: readonly FoundIntent[]): Promise<AuditEntry[]> {
@@ -153,7 +167,10 @@ async function withOutcomes(log: AuditLog, found: readonly FoundIntent[]): Promi
 }
 
 /** What the acting process reported counts before what another one concluded, unless it did not know. */
-async function withOutcome(log: AuditLog, { batch, intent, begun }: FoundIntent): Promise<AuditEntry> {
+async function withOutcome(
+  log: AuditLog,
+  { batch, intent, begun }: Omit<FoundIntent, 'position'>,
+): Promise<AuditEntry> {
   const { kind: _kind, ...fields } = intent
   const { audit_id } = fields
   const reported = await findOutcome(log, { kind: 'outcome', audit_id })
@@ -164,7 +181,8 @@ async function withOutcome(log: AuditLog, { batch, intent, begun }: FoundIntent)
     ? undefined
     : ((await completed('done')) ?? (await completed('pending_approval')))
   const outcome = concluded ?? reported ?? (await completed('unknown'))
-  const entry = { ...fields, time: begun.time, is_damaged: !(batch.is_sound && begun.is_sound) }
+  const is_sound = batch.is_sound && begun.is_sound && outcome?.is_sound !== false
+  const entry = { ...fields, time: begun.time, is_damaged: !is_sound }
   if (outcome === undefined) return entry
   const { outcome: name, error_code, before, after, approval_id = entry.approval_id, added } = outcome
   return {
@@ -178,7 +196,11 @@ async function withOutcome(log: AuditLog, { batch, intent, begun }: FoundIntent)
   }
 }
 
-async function findOutcome(log: AuditLog, wanted: RecordName): Promise<OutcomeRecord | undefined> {
-  const found = await log.findRecord(wanted)
-  return found?.kind === 'intent' ? undefined : found
+async function findOutcome(
+  log: AuditLog,
+  wanted: RecordName,
+): Promise<(OutcomeRecord & Pick<ReadBatch, 'is_sound'>) | undefined> {
+  const found = await log.findWithBatch(wanted)
+  if (found === undefined || found.record.kind === 'intent') return undefined
+  return { ...found.record, is_sound: found.batch.is_sound }
 }

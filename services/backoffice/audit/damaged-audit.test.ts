@@ -1,0 +1,119 @@
+import { describe, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import type { Store } from '#lib/store/store.ts'
+import { createLog } from '#lib/telemetry/log.ts'
+import { intent, listAll, openAuditFixture } from './audit.fixture.ts'
+import type { AuditBatch } from './domain/audit-chain.ts'
+import { exportAuditHeads, missingAuditHeads } from './store/audit-heads.ts'
+import { AUDIT } from './store/audit-log.ts'
+
+async function damageSecondBatch(store: Store, damage: (batch: AuditBatch) => object | undefined) {
+  const documents = await store.collection<AuditBatch>(AUDIT)
+  const key = { chain: 'audit', seq: 2n }
+  const stored = await documents.get(key)
+  if (stored === undefined) throw new Error('there is no batch 2')
+  const { version, ...batch } = stored
+  const changed = damage(batch)
+  if (changed === undefined) await documents.delete(key, version)
+  else await documents.replace(changed as AuditBatch, version)
+}
+
+describe('a damaged audit trail', () => {
+  test.each<[string, (batch: AuditBatch) => object | undefined]>([
+    ['a changed record', (batch) => ({ ...batch, records: [{ ...batch.records[0], principal_id: 'p2' }] })],
+    ['a changed time', (batch) => ({ ...batch, time: new Date(batch.time.getTime() - 1) })],
+    ['a record without its fields', (batch) => ({ ...batch, records: [{ kind: 'intent' }] })],
+    ['a list of the index that was emptied', (batch) => ({ ...batch, filter_keys: [] })],
+    ['a deleted batch', () => undefined],
+  ])('is found, shown and continued: %s', async (_how, damage) => {
+    await using fixture = await openAuditFixture()
+    const { audit, store } = fixture
+    for (let n = 0; n < 4; n += 1) await audit.begin(intent({ request_id: `r${n}` }))
+    await damageSecondBatch(store, damage)
+    expect((await audit.verify()).problems).not.toEqual([])
+    const other = await fixture.open()
+    const audit_id = await other.begin(intent())
+    expect((await listAll(other))[0]).toMatchObject({ audit_id, is_damaged: false })
+    const entries = await listAll(other)
+    expect(entries.length).toBeGreaterThanOrEqual(4)
+    expect((await other.verify()).entries).toBeGreaterThanOrEqual(4n)
+  })
+
+  // O16: a refusal that was written over would make an act look as if it had never been done.
+  test('an outcome that was changed marks its entry, in a list and by its id', async () => {
+    await using fixture = await openAuditFixture()
+    const { audit, store } = fixture
+    const audit_id = await audit.begin(intent())
+    await audit.end(audit_id, { outcome: 'done' })
+    await damageSecondBatch(store, (batch) => ({
+      ...batch,
+      records: [{ ...batch.records[0], outcome: 'refused' }],
+    }))
+    const damaged = { audit_id, outcome: 'refused', is_damaged: true }
+    expect(await listAll(audit)).toMatchObject([damaged])
+    expect(await audit.get(audit_id)).toMatchObject(damaged)
+  })
+
+  test('a stranger cannot continue it, and the log shows a cut', async () => {
+    await using fixture = await openAuditFixture()
+    const { audit, log, store } = fixture
+    const lines: string[] = []
+    const process_log = createLog('backoffice', {
+      level: 'info',
+      writer: { write: (line) => void lines.push(line) },
+    })
+    const heads = exportAuditHeads(testKeys().audit, process_log)
+    await audit.begin(intent())
+    await audit.begin(intent())
+    const head = await log.readHead()
+    heads.note(head)
+    heads.stop()
+    const missing = async (): Promise<string[]> => {
+      const found: string[] = []
+      const given = (async function* () {
+        yield* lines
+      })()
+      for await (const problem of missingAuditHeads(log, testKeys().audit, given)) found.push(problem)
+      return found
+    }
+    expect(await missing()).toEqual([])
+    const documents = await store.collection<AuditBatch>(AUDIT)
+    const last = await documents.get({ chain: 'audit', seq: head.seq })
+    await documents.delete({ chain: 'audit', seq: head.seq }, last?.version ?? 0)
+    expect(await audit.verify()).toEqual({ entries: 1n, problems: [] })
+    expect(await missing()).toEqual([
+      'batch 2 of the audit trail: the batch that the log has is missing; the journal was cut off or replaced',
+    ])
+    const stranger = await fixture.open({ signer: testKeys('stranger').audit })
+    await stranger.begin(intent())
+    expect((await audit.verify()).problems).toHaveLength(1)
+  })
+})
+
+// O9
+test('after a change of the key the first batch is signed with both, and old batches still verify', async () => {
+  await using fixture = await openAuditFixture()
+  await fixture.audit.begin(intent())
+  const both = testKeys('next', 'test').audit
+  const next = await fixture.open({ signer: both })
+  await next.begin(intent())
+  await next.begin(intent())
+  const documents = await fixture.store.collection<AuditBatch & { readonly signatures: readonly string[] }>(
+    AUDIT,
+  )
+  const counts: number[] = []
+  for (const seq of [1n, 2n, 3n])
+    counts.push((await documents.get({ chain: 'audit', seq }))?.signatures.length ?? 0)
+  expect(counts).toEqual([1, 2, 1])
+  expect(await next.verify()).toEqual({ entries: 3n, problems: [] })
+})
+
+// O9: a key that was stolen alone continues nothing
+test('a batch of a new key without the signature of the one before is found', async () => {
+  await using fixture = await openAuditFixture()
+  await fixture.audit.begin(intent())
+  const thief = await fixture.open({ signer: testKeys('next').audit })
+  await thief.begin(intent())
+  const both = await fixture.open({ signer: testKeys('next', 'test').audit })
+  expect((await both.verify()).problems).toHaveLength(1)
+})
