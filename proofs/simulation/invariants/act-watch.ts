@@ -23,7 +23,7 @@ const SET_POLICY = 'multihub.backoffice.v1.ApprovalService/SetApprovalPolicy'
 
 /** What an approval may become. */
 const NEXT: Readonly<Record<string, readonly string[]>> = {
-  pending: ['pending', 'approved', 'rejected', 'expired'],
+  pending: ['pending', 'approved', 'rejected', 'expired', 'obsolete'],
   approved: ['approved', 'executed'],
 }
 

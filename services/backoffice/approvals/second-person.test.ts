@@ -1,10 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { create, type Message } from '@bufbuild/protobuf'
+import { create, type Message, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { AdjustRequestSchema, AdjustResponseSchema } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
+import {
+  ApproveRefundRequestSchema,
+  GetRefundResponseSchema,
+} from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { openStore } from '#lib/store/open.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
@@ -12,6 +18,7 @@ import { propertyRuns } from '../../../test/support/property-runs.ts'
 import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
 import { idOf } from '../door/message-fields.ts'
+import { propose } from './domain/approval.ts'
 import { startSecondPerson } from './second-person.ts'
 import { openApprovals } from './store/approvals.ts'
 import { decideApproval } from './use-cases/decide-approval.ts'
@@ -95,3 +102,52 @@ test('the owner acts once for an approved call, and never for another, whatever 
   await store.close()
   await rm(directory, { recursive: true, force: true })
 }, 120_000)
+
+// O5: lists and numbers have what somebody can still approve.
+test('approvals of refunds that were canceled become obsolete, many in turn, and none while support is away', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-approvals-'))
+  const store = await openStore({ database: 'backoffice', directory, timeout_ms: HANG_LIMIT_MS })
+  const approvals = await openApprovals(store)
+  const rpc = 'multihub.support.v1.RefundService/ApproveRefund'
+  const ids = Array.from({ length: 45 }, (_, n) => `a${String(n).padStart(2, '0')}`)
+  for (const id of ids) {
+    const request = toBinary(ApproveRefundRequestSchema, create(ApproveRefundRequestSchema, { refundId: id }))
+    const fields = { approval_id: id, rpc, request, shown_request: '{}', proposer_id: 'p0', reason: 'asked' }
+    await approvals.insertOrGet(propose(fields, now()))
+  }
+  let is_away = true
+  let asked = 0
+  const canceled = new Set(ids.filter((_, n) => n % 3 === 0))
+  const process = startSecondPerson({
+    approvals,
+    getPrincipal: async () => PROPOSER,
+    async callOwner(_method, request) {
+      asked += 1
+      if (is_away) throw new Unavailable('support is away')
+      const { refundId } = create(ApproveRefundRequestSchema, request)
+      const status = canceled.has(refundId) ? RefundStatus.CANCELED : RefundStatus.PENDING
+      return create(GetRefundResponseSchema, { refund: { refundId, status } })
+    },
+    show: () => '{}',
+  })
+  await process.stop()
+  const idsOf = async (status: 'pending' | 'obsolete'): Promise<string[]> =>
+    (await approvals.list(status, { page_size: 100, page_token: '' })).items
+      .map(({ approval_id }) => approval_id)
+      .sort()
+  await process.sweep()
+  expect([await idsOf('obsolete'), asked]).toEqual([[], 20])
+  is_away = false
+  for (let sweeps = 0; sweeps < 4; sweeps += 1) await process.sweep()
+  expect(await idsOf('obsolete')).toEqual([...canceled].sort())
+  expect(await idsOf('pending')).toEqual(ids.filter((id) => !canceled.has(id)))
+  const decision = { approval_id: 'a00', status: 'approved', decider_id: 'p1', reason: 'checked' } as const
+  await expect(
+    decideApproval({ approvals, getPrincipal: async () => PROPOSER }, decision),
+  ).rejects.toMatchObject({
+    code: 8801,
+    details: { status: 'obsolete' },
+  })
+  await store.close()
+  await rm(directory, { recursive: true, force: true })
+})

@@ -22,12 +22,13 @@ import {
   loosens,
   type MovedMoney,
   needsSecondPerson,
+  obsolete,
   POLICY_RPCS,
   propose,
   statusAt,
 } from './domain/approval.ts'
-import { findMovedMoney } from './moved-money.ts'
 import type { Approvals } from './store/approvals.ts'
+import { findMovedMoney, isSubjectOver } from './subjects.ts'
 import { checkDecider } from './use-cases/decide-approval.ts'
 
 /*
@@ -38,11 +39,14 @@ import { checkDecider } from './use-cases/decide-approval.ts'
  *                        |                    +--+ no answer: again after 5 s
  *                        +--Reject--> rejected
  *                        +--24 h----> expired
+ *                        +--its refund, chargeback, anomaly or principal ended otherwise--> obsolete
  */
 
 /** The most proposals of one call without an operation id. */
 const ROUNDS_MAX = 1_000
 const SWEEP_MS = 5_000
+/** The pending approvals of a sweep whose owners are asked whether they are still needed. Others wait for a later sweep. */
+const CHECKED_PER_SWEEP = 20
 
 const SET_POLICY = 'multihub.backoffice.v1.ApprovalService/SetApprovalPolicy'
 const CREATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/CreatePrincipal'
@@ -71,6 +75,7 @@ export interface SecondPersonDeps {
  */
 export function startSecondPerson(deps: SecondPersonDeps) {
   const { approvals, callOwner, show } = deps
+  const markObsolete = createObsoleteMarks(deps)
 
   async function execute(approval: Approval): Promise<Approval> {
     if (approval.status !== 'approved') return approval
@@ -145,11 +150,31 @@ export function startSecondPerson(deps: SecondPersonDeps) {
           : undefined,
       )
     for (const approval of await approvals.listApproved()) await execute(approval)
+    await markObsolete()
   }
   const timer = every(SWEEP_MS, sweep, (error) => {
     log.warn({ error }, 'approved calls could not be read; they are executed later')
   })
   return { guard, execute, sweep, stop: timer.stop }
+}
+
+/**
+ * Creates the marks of pending approvals whose subject has ended otherwise, so that lists and numbers have only what can be approved.
+ * Each call asks about the next pending ones.
+ */
+function createObsoleteMarks({ approvals, callOwner }: Pick<SecondPersonDeps, 'approvals' | 'callOwner'>) {
+  let page_token = ''
+  return async (): Promise<void> => {
+    const page = await approvals.list('pending', { page_size: CHECKED_PER_SWEEP, page_token })
+    page_token = page.next_page_token
+    await Promise.all(
+      page.items.map(async ({ approval_id, rpc, request }) => {
+        const { method } = rowOf(rpc)
+        if (await isSubjectOver(method, fromBinary(method.input, request), callOwner))
+          await approvals.update(approval_id, (current) => obsolete(current, now()))
+      }),
+    )
+  }
 }
 
 /** The row of an RPC. Throws a `TypeError` for one that is not in the table. */

@@ -5,7 +5,7 @@ import type { Money } from '#lib/contract/money.ts'
 const EXPIRE_MS = 24 * 3_600_000
 
 /** The status of an approval. A pending one counts as expired from `expires_at` on. */
-export type ApprovalStatus = 'pending' | 'approved' | 'executed' | 'rejected' | 'expired'
+export type ApprovalStatus = 'pending' | 'approved' | 'executed' | 'rejected' | 'expired' | 'obsolete'
 
 /** A call that needs a second person (O5). */
 export interface Approval {
@@ -106,6 +106,11 @@ export function decide(
   if (statusAt(approval, at) !== 'pending') return undefined
   const { status, decider_id, reason, audit_id } = decision
   return { ...approval, status, decider_id, decision_reason: reason, decided_at: at, audit_id }
+}
+
+/** The approval after what it is about has ended otherwise; `undefined` when it does not wait for a decision any more. */
+export function obsolete(approval: Approval, at: Date): Approval | undefined {
+  return statusAt(approval, at) === 'pending' ? { ...approval, status: 'obsolete' } : undefined
 }
 
 /** The approval after the owner has answered; `undefined` when that is known already. */

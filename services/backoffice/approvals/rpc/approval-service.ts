@@ -28,6 +28,7 @@ const STATUSES = createEnumMap<Status, ApprovalStatus>({
   executed: ApprovalStatus.EXECUTED,
   rejected: ApprovalStatus.REJECTED,
   expired: ApprovalStatus.EXPIRED,
+  obsolete: ApprovalStatus.OBSOLETE,
 })
 
 const REASON_MAX = 500
