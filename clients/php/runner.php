@@ -83,9 +83,11 @@ $acts = [
         $address = stream_socket_get_name($socket, false);
         fclose($socket);
         $env = ['SECRETS' => implode(',', $act['secrets']), 'RECEIVED' => $received] + getenv();
-        $quiet = [['file', '/dev/null', 'r'], ['file', '/dev/null', 'w'], ['file', '/dev/null', 'w']];
-        $servers[] = proc_open([PHP_BINARY, '-S', $address, __DIR__ . '/receiver.php'], $quiet, $pipes, null, $env);
+        $log = tempnam(sys_get_temp_dir(), 'multihub-receiver-');
+        $quiet = [['file', '/dev/null', 'r'], ['file', '/dev/null', 'w'], ['file', $log, 'w']];
+        $servers[] = $server = proc_open([PHP_BINARY, '-S', $address, __DIR__ . '/receiver.php'], $quiet, $pipes, null, $env);
         while (!($probe = @stream_socket_client("tcp://$address"))) {
+            proc_get_status($server)['running'] || throw new RuntimeException('the receiver ended: ' . file_get_contents($log));
             usleep(20_000);
         }
         fclose($probe);

@@ -9,6 +9,7 @@ import { Secret } from '#lib/base/crypto/secret.ts'
 import { ROOT } from '../../scripts/sources/sources.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
 import { eventually } from '../support/eventually.ts'
+import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { casesOf } from '../support/property-runs.ts'
 import { callbackSecret } from '../support/receiver.ts'
@@ -323,7 +324,11 @@ for (const language of LANGUAGES)
           SERVICE_ID: `${alpha.route({})}`,
         }
         const env = { ...process.env, BASE_URL: system.demo().base_url, ...values, ...variables }
-        const { stdout } = await promisify(execFile)(name, parameters, { cwd, env, timeout: 60_000 })
+        const { stdout } = await promisify(execFile)(name, parameters, {
+          cwd,
+          env,
+          timeout: HANG_LIMIT_MS,
+        })
         // The line of a callback may begin before.
         expect(stdout).toMatch(/created [\w-]+: send the customer to \S+/m)
         expect(stdout).toMatch(/^verified [\w-]+:payment\.completed: success$/m)
