@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { Ambiguous } from '#lib/store/errors.ts'
-import { eventually } from '../../test/support/eventually.ts'
 import {
   interceptCalls,
   type LimitsFixture,
@@ -89,12 +88,13 @@ describe('when the response of the store was lost', () => {
   })
 
   test('the result is unknown if the nonce cannot be read within a second', async () => {
-    const silent = { ...fixture.nonces, get: () => new Promise<never>(() => {}) }
-    const result = withLostResponse(silent).consume('1001', 'n')
-    await eventually(
-      () => fixture.nonces.get({ application_id: '1001', nonce: 'n' }),
-      (stored) => stored !== undefined,
-    )
+    const is_read = Promise.withResolvers<void>()
+    const get = (): Promise<never> => {
+      is_read.resolve()
+      return new Promise(() => {})
+    }
+    const result = withLostResponse({ ...fixture.nonces, get }).consume('1001', 'n')
+    await is_read.promise
     await fixture.clock.advance(1_000)
     expect(await result).toBe('unknown')
   })

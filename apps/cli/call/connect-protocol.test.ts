@@ -17,8 +17,12 @@ import { connect } from './connection.ts'
 
 let serve: RequestListener
 let requests: { readonly path: string; readonly token: string }[]
+let call_count = 0
 const server = createServer((request, response) => {
-  requests.push({ path: request.url ?? '', token: request.headers.authorization ?? '' })
+  const { url = '', headers } = request
+  // The request of a call that ended can arrive after the next call has begun.
+  const { authorization: token = '' } = headers
+  if (token === '' || token === `Bearer mhp_${call_count}`) requests.push({ path: url, token })
   request.resume()
   serve(request, response)
 })
@@ -36,22 +40,25 @@ afterAll(() => {
 const { listMerchants } = MerchantService.method
 const { watchExchanges } = ExchangeService.method
 
+/** Connects for one call, whose requests are kept. */
+function connectFor(answer: RequestListener, options = {}) {
+  ;[serve, requests] = [answer, []]
+  call_count += 1
+  return connect({ url, token: `mhp_${call_count}` }, options)
+}
+
 /** What a call comes to: its answer, or its code and what people read. */
 async function list(answer: RequestListener, timeout_ms = 60_000) {
-  ;[serve, requests] = [answer, []]
-  const call = connect({ url, token: 'mhp_a' }, { timeout_ms }).call(
-    listMerchants,
-    create(ListMerchantsRequestSchema),
-  )
+  const call = connectFor(answer, { timeout_ms }).call(listMerchants, create(ListMerchantsRequestSchema))
   return call.catch(outcomeOf)
 }
 
 /** The cursors of a stream, and then what ended it. */
 async function watch(answer: RequestListener) {
-  ;[serve, requests] = [answer, []]
+  const connection = connectFor(answer)
   const got: unknown[] = []
   try {
-    const stream = connect({ url, token: 'mhp_a' }).stream(watchExchanges, create(watchExchanges.input))
+    const stream = connection.stream(watchExchanges, create(watchExchanges.input))
     for await (const { cursor } of stream) got.push(cursor)
   } catch (error) {
     got.push(outcomeOf(error as Error))
@@ -101,7 +108,7 @@ test('the token goes to no other address', async () => {
     const redirect: RequestListener = (_request, response) =>
       response.writeHead(status, { location: `${url}/elsewhere` }).end()
     expect(await list(redirect)).toEqual(fails('unknown', `it sends to ${url}/elsewhere`))
-    expect(requests).toEqual([expect.objectContaining({ token: 'Bearer mhp_a' })])
+    expect(requests).toEqual([expect.objectContaining({ token: `Bearer mhp_${call_count}` })])
     expect(await watch(redirect)).toEqual([fails('unknown', `it sends to ${url}/elsewhere`)])
     expect(requests).toHaveLength(1)
   }
