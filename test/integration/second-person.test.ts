@@ -77,6 +77,43 @@ test('a policy on ApproveRefund looks at the amount of the refund', async () => 
   expect(after.refund.status).not.toBe('REFUND_STATUS_PENDING')
 })
 
+// O5.8: lists and numbers have what somebody can still approve.
+test('a refund that was canceled leaves neither a pending refund nor a pending approval', async () => {
+  const call = async (rpc: string, request: object) => (await door.call(second.token, rpc, request)).body
+  const idsOf = async (): Promise<readonly [refunds: string[], approvals: string[]]> => {
+    const { refunds = [] } = await call(`${REFUNDS}/ListRefunds`, { statuses: ['REFUND_STATUS_PENDING'] })
+    const pending = { status: 'APPROVAL_STATUS_PENDING' }
+    const { approvals = [] } = await call(`${APPROVALS}/ListApprovals`, pending)
+    return [
+      refunds.map((one: { readonly refundId: string }) => one.refundId),
+      approvals.map((one: { readonly approvalId: string }) => one.approvalId),
+    ]
+  }
+  const approve = (refundId: string) => door.call(proposer.token, `${REFUNDS}/ApproveRefund`, { refundId })
+  const refunds = [await newRefund(LIMIT + 1), await newRefund(LIMIT + 1)] as const
+  const approvals: string[] = []
+  for (const refundId of refunds) {
+    approvals.push(detailOf((await approve(refundId)).body).approval_id)
+    // A repetition is no other proposal.
+    expect(detailOf((await approve(refundId)).body)).toMatchObject({ approval_id: approvals.at(-1) })
+  }
+  const [canceled, kept] = refunds
+  await call(`${REFUNDS}/CancelRefund`, { refundId: canceled, reason: 'asked twice' })
+  await eventually(
+    idsOf,
+    (ids) => ids !== undefined && JSON.stringify(ids) === JSON.stringify([[kept], approvals.slice(1)]),
+  )
+  const { approval } = await call(`${APPROVALS}/GetApproval`, { approvalId: approvals[0] })
+  expect(approval.status).toBe('APPROVAL_STATUS_OBSOLETE')
+  const decision = { approvalId: approvals[0], reason: 'too late' }
+  expect(detailOf(await call(`${APPROVALS}/Approve`, decision))).toMatchObject({ status: 'obsolete' })
+  // Its owner says what has become of it, and nothing more is proposed.
+  expect((await approve(canceled)).body.code).toBe('failed_precondition')
+  await call(`${APPROVALS}/Approve`, { approvalId: approvals[1], reason: 'checked' })
+  expect((await approve(kept)).status).toBe(200)
+  expect(await idsOf()).toEqual([[], []])
+})
+
 test('a refund that does not exist is NOT_FOUND also with a policy, and nothing is proposed', async () => {
   const answer = await door.call(proposer.token, `${REFUNDS}/ApproveRefund`, { refundId: randomUUID() })
   expect(answer.body.code).toBe('not_found')
