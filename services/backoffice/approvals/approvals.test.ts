@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { ActService } from '#gen/multihub/backoffice/v1/act_service_pb.ts'
+import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
 import { PrincipalKind } from '#gen/multihub/backoffice/v1/principal_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { role as balances } from '../../balances/service.ts'
 import { role as merchants } from '../../merchants/service.ts'
@@ -14,6 +16,7 @@ const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
 const GET_BALANCES = 'multihub.balances.v1.BalanceService/GetBalances'
 const APPROVALS = 'multihub.backoffice.v1.ApprovalService'
 const CREATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/CreatePrincipal'
+const UPDATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/UpdatePrincipal'
 const ROTATE_TOKEN = 'multihub.backoffice.v1.PrincipalService/RotateToken'
 const LIST_AUDIT = 'multihub.backoffice.v1.AuditService/ListAuditEntries'
 const LIMIT = 1_000n
@@ -244,6 +247,32 @@ describe('while a policy exists', () => {
     expect((await set({ rpc: CREATE_PRINCIPAL, aboveMinor: '1' })).body.code).toBe('invalid_argument')
   })
 
+  // O5: the door has compared it with a policy that a colleague made stricter just then.
+  test('what loosens the policy of the moment of the write is refused', async () => {
+    const { setApprovalPolicy } = door.roles.client(ApprovalService, 'backoffice')
+    for (const aboveMinor of [LIMIT + 1n, undefined])
+      await expect(setApprovalPolicy({ rpc: ADJUST, currency: 'INR', aboveMinor })).rejects.toMatchObject({
+        code: 8801,
+      })
+    expect(await setApprovalPolicy({ rpc: ADJUST, currency: 'INR', aboveMinor: LIMIT })).toMatchObject({
+      policy: { aboveMinor: LIMIT },
+    })
+  })
+
+  // O5
+  test('nobody alone makes a power last longer', async () => {
+    const helper = await door.newPrincipal(['money'])
+    const reader = await door.newPrincipal(['read'])
+    const update = async ({ id }: Person, fields: object): Promise<DoorAnswer> =>
+      await door.call(admin.token, UPDATE_PRINCIPAL, { principalId: id, ...fields })
+    const expiresAt = new Date(now().getTime() + 86_400_000).toISOString()
+    for (const fields of [{ expiresAt }, { neverExpires: true }]) {
+      expect(detailOf(await update(helper, fields)).status).toBe('pending')
+      expect((await update(reader, fields)).status).toBe(200)
+    }
+    expect((await update(helper, { name: 'renamed' })).status).toBe(200)
+  })
+
   // O5
   test('nobody makes an accomplice alone', async () => {
     const create = async (rights: readonly string[]): Promise<DoorAnswer> =>
@@ -257,11 +286,7 @@ describe('while a policy exists', () => {
     for (const right of ['money', 'admin']) expect(detailOf(await create([right])).status).toBe('pending')
     const reader = await door.newPrincipal(['read'])
     const update = { principalId: reader.id, rights: ['money'] }
-    const answer = await door.call(
-      admin.token,
-      'multihub.backoffice.v1.PrincipalService/UpdatePrincipal',
-      update,
-    )
+    const answer = await door.call(admin.token, UPDATE_PRINCIPAL, update)
     expect(detailOf(answer).status).toBe('pending')
     expect((await decide(third, 'Approve', detailOf(answer).approval_id)).status).toBe(200)
     const { body } = await door.call(reader.token, 'multihub.backoffice.v1.PrincipalService/WhoAmI', {})
