@@ -40,7 +40,7 @@ export const refundRequest = defineMethod({
     'operator approves it. What remains of a payment is its amount less its completed refunds, its active refund and ' +
     'every chargeback that you have not won. Refusals in their order: 11003 for an amount of another form, 10001 for a ' +
     'payment that you do not have, 11002 for one that is not a successful deposit or of which nothing is left, 11005 ' +
-    'while another refund of it is active, 11004 for more than remains. A payment has at most 100 refunds; one more is ' +
+    'while another refund of it is active, 11004 for more than remains, with the `remaining_amount` in `details`. A payment has at most 100 refunds; one more is ' +
     'refused with 11002. The `c_id` is the idempotency key, permanently: repeating exactly the same request shows the refund ' +
     'as it is by then, another request with the same `c_id` is refused with 1013.',
   example: {

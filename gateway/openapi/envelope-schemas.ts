@@ -86,6 +86,18 @@ const ERROR_INFO: readonly {
     },
   },
   {
+    codes: [11004],
+    status: 409,
+    member: 'details',
+    schema: record({
+      remaining_amount: {
+        type: 'string',
+        pattern: '^[0-9]+$',
+        description: 'What remains of the payment, in minor units.',
+      },
+    }),
+  },
+  {
     codes: [1000, 3009],
     status: 429,
     member: 'details',

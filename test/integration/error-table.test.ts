@@ -243,7 +243,7 @@ const ELSEWHERE: Readonly<Partial<Record<ErrorCode, readonly [file: string, word
     'expect((await request(declined.c_id)).body.error.code).toBe(11002)',
   ],
   11003: ['gateway/json/digit-amount.test.ts', 'refuses the amount %j with 11003'],
-  11004: ['test/integration/refunds.test.ts', '.body.error.code).toBe(11004)'],
+  11004: ['test/integration/refunds.test.ts', "toEqual([11004, { remaining_amount: '1000907' }])"],
   11005: ['test/integration/refunds.test.ts', 'codes.filter((code) => code === 11005)).toHaveLength(49)'],
   12001: ['test/integration/chargebacks.test.ts', 'http_status: 404, body: { error: { code: 12001 } }'],
   13001: [

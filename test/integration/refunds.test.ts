@@ -181,12 +181,14 @@ describe('refund.request', () => {
     const { c_id } = await shop.deposit()
     expect((await request('unknown')).body.error.code).toBe(10001)
     expect((await request(declined.c_id)).body.error.code).toBe(11002)
-    expect((await request(c_id, { amount: '1000909' })).body.error.code).toBe(11004)
+    const excess = { code: 11004, details: { remaining_amount: '1000908' } }
+    expect(await request(c_id, { amount: '1000909' })).toMatchObject({ body: { error: excess } })
     const { body } = await request(c_id, { amount: '1' })
     expect((await request(c_id, { amount: '9223372036854775807' })).body.error.code).toBe(11005)
     await operator().approveRefund({ refundId: body.result.identifiers.h_id })
     await waitForRefund(body.result.identifiers.h_id, 'completed')
-    expect((await request(c_id, { amount: '1000908' })).body.error.code).toBe(11004)
+    const { error } = (await request(c_id, { amount: '1000908' })).body
+    expect([error.code, error.details]).toEqual([11004, { remaining_amount: '1000907' }])
     expect((await request(c_id, { amount: '1000907' })).http_status).toBe(200)
   })
 

@@ -86,7 +86,7 @@ export const ERROR_ADVICE: Readonly<Record<ErrorCode, string>> = {
   11001: CHECK_OWNER,
   11002: 'Only a successful deposit of which something is left can be refunded, at most 100 times.',
   11003: 'Write the amount as a text of digits, in minor units, without leading zeros.',
-  11004: 'Ask for a smaller amount: at most what refunds and chargebacks have left.',
+  11004: 'Ask for at most the `remaining_amount` in `details`: what refunds and chargebacks have left.',
   11005: 'Wait until the first refund has ended.',
   12001: CHECK_OWNER,
   13001: CHECK_OWNER,

@@ -33,7 +33,8 @@ export interface RefundRequest {
 
 /**
  * Reserves a part of the payment for a refund, or refuses it: 11002, 11005, 11004, in this order (S8). The refusal is
- * stored like the reservation, so a request that arrives again late gets the same decision. Pure.
+ * stored like the reservation, so a request that arrives again late gets the same decision. With 11004 comes what
+ * remains now. Pure.
  */
 export function decideReservation(payment: Payment, request: RefundRequest, at: Date): RefundDecision {
   const { refund_id, c_id, reason } = request
@@ -41,6 +42,8 @@ export function decideReservation(payment: Payment, request: RefundRequest, at: 
   const left = unreturnedAmount(payment)
   const { amount = left } = request
   const refused = refuseOnce(payment, refund_id, refusalOf(payment, left, amount))
+  if (refused?.refused_code === 11004)
+    return { ...refused, refused_details: { remaining_amount: String(left < 0n ? 0n : left) } }
   if (refused) return refused
   const refund: Refund = { refund_id, amount, state: 'pending', change_number: 1, holds: 0, created_at: at }
   const reserved = { ...payment, refunds: [...(payment.refunds ?? []), refund], updated_at: at }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import type { ErrorInfo } from '#lib/contract/errors/public-error.ts'
 import type { Payment, PaymentChargeback, Refund } from './payment.ts'
 
 /** The most refunds of one payment, in whatever status: bounds its document and its operations. */
@@ -50,6 +51,8 @@ export function withRefund(payment: Payment, changed: Refund): Payment {
 export interface RefundDecision {
   readonly payment: Payment
   readonly refused_code?: ErrorCode
+  /** What the refusal says besides its code. */
+  readonly refused_details?: ErrorInfo
 }
 
 /**

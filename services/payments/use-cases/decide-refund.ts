@@ -28,19 +28,20 @@ export async function applyDecision(
   found: Stored<Payment>,
   decide: (current: Payment) => RefundDecision,
 ): Promise<Stored<Payment>> {
-  let refused_code: RefundDecision['refused_code']
+  let refusal: Pick<RefundDecision, 'refused_code' | 'refused_details'> = {}
   const stored = await runner.update(
     keyOfPayment(found),
     (current) => {
       const payment = requireAdmitted(current)
       const decided = decide(payment)
-      refused_code = decided.refused_code
+      refusal = decided
       return decided.payment === payment ? undefined : decided.payment
     },
     found,
   )
   if (!stored) throw new Error(`the payment ${found.payment_id} is gone`)
-  if (refused_code !== undefined) throw new PublicError(refused_code)
+  const { refused_code, refused_details: details } = refusal
+  if (refused_code !== undefined) throw new PublicError(refused_code, { details })
   return requireAdmitted(stored)
 }
 
