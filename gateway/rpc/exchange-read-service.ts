@@ -6,6 +6,7 @@ import {
   type ExchangeFilter as FilterProto,
 } from '#gen/multihub/gateway/v1/exchange_read_service_pb.ts'
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { checkLine, createdRange, requiredId } from '#lib/contract/operator-fields.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { ExchangeFilter, KeptExchange } from '../exchanges/kept-exchange.ts'
@@ -22,6 +23,12 @@ export function createExchangeRpc(reads: ReturnType<typeof createExchangeReads>)
         page_token: request.pageToken,
       })
       return { exchanges: items.map(exchangeToProto), nextPageToken: next_page_token, lost: BigInt(lost) }
+    }),
+    getExchange: by(['backoffice'], async ({ merchantId, requestId }) => {
+      const exchange = await reads.findByRequestId(requiredId(requestId, 'request_id'))
+      if (exchange === undefined || (merchantId !== '' && exchange.merchant_id !== merchantId))
+        throw fieldError(1003, 'request_id')
+      return { exchange: exchangeToProto(exchange) }
     }),
     listNewExchanges: by(['backoffice'], async ({ filter, afterExchangeId, pageSize }) => {
       const after = requiredId(afterExchangeId, 'after_exchange_id')

@@ -46,6 +46,7 @@ const MACHINE_ITEMS = [
   ],
   ['deadDeliveries', 'dead callbacks', 'deliveries list --trouble dead'],
   ['heldDeliveries', 'callbacks that wait for a receiver', 'deliveries list --trouble held'],
+  ['unconfiguredPayments', 'payments at unconfigured accounts', 'accounts list-unconfigured'],
   ['openBreakers', 'open circuit breakers', 'accounts list', 'destinations list --state open'],
 ] as const
 

@@ -24,6 +24,12 @@ export const noun: Noun = {
       ],
     },
     {
+      name: 'list-unconfigured',
+      about: 'list the accounts that are not configured although payments at them have not ended',
+      rpc: 'listUnconfiguredAccounts',
+      columns: ['account_id', 'open_payments.count', 'open_payments.oldest_time'],
+    },
+    {
       name: 'show',
       about: 'show a provider account with its circuit breaker',
       rpc: 'listProviderAccounts',

@@ -23,8 +23,8 @@ export const noun: Noun = {
     {
       name: 'show',
       about: 'show a receiver with its breaker',
-      rpc: 'listDestinations',
-      finds: 'destination_key',
+      rpc: 'getDestination',
+      id: 'destination_key',
     },
     {
       name: 'probe',

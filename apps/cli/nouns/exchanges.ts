@@ -20,5 +20,6 @@ export const noun: Noun = {
         'request_id',
       ],
     },
+    { name: 'show', about: 'show one request by its request id', rpc: 'getExchange', id: 'request_id' },
   ],
 }

@@ -187,6 +187,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   ...rowsOf(PaymentExplanationService, { explainPayment: read() }),
   ...rowsOf(ProviderAccountService, {
     listProviderAccounts: read(),
+    listUnconfiguredAccounts: read(),
     confirmAccountMoved: change('money'),
     setAccountState: change('admin'),
   }),
@@ -260,6 +261,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     summarizeDeliveries: read(),
     sendTestEvent: change('support'),
     listDestinations: read(),
+    getDestination: read(),
     probeDestination: change('support'),
   }),
   ...rowsOf(PrincipalService, {
@@ -293,7 +295,11 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     listenToCallbacks: { ...read(IN_REQUEST, ['reveal']), reveals: true },
     triggerEvent: ofMerchant('read'),
   }),
-  ...rowsOf(ExchangeService, { listExchanges: read(IN_REQUEST), watchExchanges: read(IN_REQUEST) }),
+  ...rowsOf(ExchangeService, {
+    listExchanges: read(IN_REQUEST),
+    getExchange: read(IN_REQUEST),
+    watchExchanges: read(IN_REQUEST),
+  }),
   ...rowsOf(OperationService, { listOperations: read() }),
   ...rowsOf(OverviewService, { getOverview: read() }),
   ...rowsOf(AuditService, {

@@ -17,6 +17,7 @@ import { role as merchants } from '../../merchants/service.ts'
 import { startDoor, type TestDoor } from '../backoffice.fixture.ts'
 
 const LIST = 'multihub.backoffice.v1.ExchangeService/ListExchanges'
+const GET = 'multihub.backoffice.v1.ExchangeService/GetExchange'
 
 interface Merchant {
   readonly id: string
@@ -115,6 +116,32 @@ test('lists the requests of the own merchant, the newest first, without a secret
     [{ createdTo: exchanges[1]?.['time'] }, [unknown, ping].slice(0, 2)],
   ] as const)
     expect([filter, ids(await list(merchant, filter))]).toEqual([filter, expected])
+})
+
+// O2, O20
+test('the exchange of a request is read by its request id, by its own merchant and by the operator', async () => {
+  const merchant = await newMerchant('one')
+  const requestId = await send(merchant, { method: 'no.such', params: {} })
+  await listed(merchant, [requestId])
+  const [exchange] = (await list(merchant)).exchanges
+  const { token: operator } = await door.newPrincipal(['read'])
+  for (const [token, request] of [
+    [merchant.token, { requestId }],
+    [operator, { requestId }],
+    [operator, { requestId, merchantId: merchant.id }],
+  ] as const)
+    expect(await door.call(token, GET, request)).toMatchObject({ status: 200, body: { exchange } })
+  for (const [token, request] of [
+    [other.token, { requestId }],
+    [operator, { requestId, merchantId: other.id }],
+    [operator, { requestId: '01a22392-7ef7-7142-bc36-d9f2d2f4408d' }],
+  ] as const)
+    expect(await door.call(token, GET, request)).toMatchObject({ status: 404, body: { code: 'not_found' } })
+  expect(await door.call(operator, GET, {})).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_argument' },
+  })
+  expect((await door.call(other.token, GET, { requestId, merchantId: merchant.id })).status).toBe(404)
 })
 
 // O19

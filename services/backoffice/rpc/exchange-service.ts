@@ -3,9 +3,9 @@ import { ExchangeService } from '#gen/multihub/backoffice/v1/exchange_service_pb
 import type { ExchangeReadService } from '#gen/multihub/gateway/v1/exchange_read_service_pb.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 
-/** Serves the list of exchanges, which the gateways keep. */
+/** Serves the exchanges, which the gateways keep. */
 export function createExchangeRpc(
-  gateway: Pick<Client<typeof ExchangeReadService>, 'listExchanges'>,
+  gateway: Pick<Client<typeof ExchangeReadService>, 'listExchanges' | 'getExchange'>,
 ): RpcService {
   return rpcService(ExchangeService, {
     listExchanges: by(['backoffice'], async (request) => {
@@ -18,6 +18,10 @@ export function createExchangeRpc(
         ...(createdTo ? { createdTo } : {}),
       })
       return { exchanges: page.exchanges, nextPageToken: page.nextPageToken, lost: page.lost }
+    }),
+    getExchange: by(['backoffice'], async ({ merchantId, requestId }) => {
+      const { exchange } = await gateway.getExchange({ merchantId, requestId })
+      return { ...(exchange && { exchange }) }
     }),
   })
 }

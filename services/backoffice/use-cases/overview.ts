@@ -100,6 +100,7 @@ async function readOverview({
     stuckEffects: addOpenItems([paid?.stuckEffects, helped?.stuckEffects]),
     deadDeliveries: sent?.deadDeliveries,
     heldDeliveries: sent?.heldDeliveries,
+    unconfiguredPayments: paid?.unconfiguredPayments,
     openBreakers: addOpenItems([paid?.openBreakers, sent?.openBreakers]),
     pendingApprovals: own?.[0],
     ledger: ledger && { consistent, ...(verifiedTime && { verifiedTime }) },

@@ -23,7 +23,11 @@ import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { Deliveries } from '../store/deliveries.ts'
 import type { Destinations } from '../store/notifier-store.ts'
 import { getDelivery, listDeliveries } from '../use-cases/list-deliveries.ts'
-import { type ListDestinationsDeps, listDestinations } from '../use-cases/list-destinations.ts'
+import {
+  getDestination,
+  type ListDestinationsDeps,
+  listDestinations,
+} from '../use-cases/list-destinations.ts'
 import { type ProbeDestinationDeps, probeDestination } from '../use-cases/probe-destination.ts'
 import {
   type ReceiveEventDeps,
@@ -126,6 +130,10 @@ export function createDeliveryRpc(deps: DeliveryServiceDeps): RpcService {
       const request = { page_size: page.pageSize, page_token: page.pageToken }
       const { destinations, next_page_token } = await listDestinations(deps, wanted, request)
       return { destinations: destinations.map(destinationToProto), nextPageToken: next_page_token }
+    }),
+    getDestination: by(['backoffice'], async (request) => {
+      const destination_key = requiredId(request.destinationKey, 'destination_key')
+      return { destination: destinationToProto(await getDestination(deps, destination_key)) }
     }),
     probeDestination: by(['backoffice'], async (request) => {
       const destination_key = requiredId(request.destinationKey, 'destination_key')

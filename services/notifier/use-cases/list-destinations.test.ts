@@ -8,7 +8,7 @@ import {
   type PipelineFixture,
 } from '../pipeline/pipeline.fixture.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
-import { type ListDestinationsDeps, listDestinations } from './list-destinations.ts'
+import { getDestination, type ListDestinationsDeps, listDestinations } from './list-destinations.ts'
 
 let fixture: PipelineFixture
 let pipeline: Pipeline
@@ -58,6 +58,16 @@ test('lists destinations by the state of their breakers, with what waits there',
       waiting_count: 1,
     },
   ])
+})
+
+// N5
+test('one destination is read by its key, and an unknown key is refused by name', async () => {
+  await fail('sick', 5)
+  expect(await getDestination(deps, 'endpoint:sick')).toMatchObject({ state: 'open' })
+  await expect(getDestination(deps, 'endpoint:none')).rejects.toMatchObject({
+    code: 1003,
+    details: { description: 'destination_key' },
+  })
 })
 
 // O19

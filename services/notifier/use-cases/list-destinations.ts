@@ -1,3 +1,4 @@
+import { fieldError } from '#lib/contract/errors/public-error.ts'
 import {
   checkPageSize,
   decodePageToken,
@@ -78,6 +79,16 @@ function listOf(state: BreakerState | undefined, at: Date) {
     tokenAfter: ({ breaker, destination_key }: Destination) =>
       encodePageToken({ ...scope, probe_at: breaker.probe_at ?? new Date(0), destination_key }),
   }
+}
+
+/** The destination with this key. Throws 1003 for an unknown one. */
+export async function getDestination(
+  deps: ListDestinationsDeps,
+  destination_key: string,
+): Promise<ShownDestination> {
+  const destination = await deps.destinations.get({ destination_key })
+  if (destination === undefined) throw fieldError(1003, 'destination_key')
+  return showDestination(deps, destination)
 }
 
 /** Reads what waits at a destination. */

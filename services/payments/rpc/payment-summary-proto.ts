@@ -17,6 +17,7 @@ export function summaryToProto(
     openAnomalies: summary.open_anomalies,
     stuckEffects: summary.stuck_effects,
     openBreakers: summary.open_breakers,
+    unconfiguredPayments: summary.unconfigured_payments,
     paymentsLastHour: summary.last_hour.map(countToProto),
     paymentsLastDay: summary.last_day.map(countToProto),
     slotsLastHour: summary.slots_last_hour.map(slotToProto),

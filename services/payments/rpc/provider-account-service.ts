@@ -17,6 +17,10 @@ import type { CircuitState } from '../connectors/circuit-breaker.ts'
 import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { AccountState, AccountSwitch } from '../domain/account-state.ts'
 import { type ConfirmAccountMovedDeps, confirmAccountMoved } from '../use-cases/confirm-account-moved.ts'
+import {
+  listUnconfiguredAccounts,
+  type UnconfiguredAccountsDeps,
+} from '../use-cases/list-unconfigured-accounts.ts'
 import { type SetAccountStateDeps, setAccountState } from '../use-cases/set-account-state.ts'
 
 const CIRCUIT_STATES = createEnumMap<CircuitState, CircuitStateProto>({
@@ -66,7 +70,7 @@ function stateToProto(switched: AccountSwitch | undefined): MessageInitShape<typ
 }
 
 /** What the RPC service needs. */
-interface ProviderAccountDeps extends ConfirmAccountMovedDeps, SetAccountStateDeps {
+interface ProviderAccountDeps extends ConfirmAccountMovedDeps, SetAccountStateDeps, UnconfiguredAccountsDeps {
   readonly account_states: Pick<AccountStates, 'refresh' | 'switchOf'>
 }
 
@@ -80,6 +84,15 @@ export function createProviderAccountRpc(deps: ProviderAccountDeps): RpcService 
         a.account.account_id < b.account.account_id ? -1 : 1,
       )
       return { accounts: accounts.map(toProto) }
+    }),
+    listUnconfiguredAccounts: by(['backoffice'], async () => {
+      const accounts = await listUnconfiguredAccounts(deps)
+      return {
+        accounts: accounts.map(({ account_id, open_payments }) => ({
+          accountId: account_id,
+          openPayments: open_payments,
+        })),
+      }
     }),
     confirmAccountMoved: by(['backoffice'], async (request) => {
       const account_id = requiredId(request.accountId, 'account_id')

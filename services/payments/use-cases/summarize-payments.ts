@@ -1,19 +1,16 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { OpenItemsSchema } from '#gen/multihub/common/v1/open_items_pb.ts'
 import { now } from '#lib/base/time.ts'
-import { countOpen, openItems } from '#lib/patterns/open-items.ts'
+import { addOpenItems, countOpen, openItems } from '#lib/patterns/open-items.ts'
 import type { Collection } from '#lib/store/store.ts'
-import type { ConnectedAccount } from '../connectors/connect-account.ts'
 import type { Anomaly } from '../domain/anomaly.ts'
-import type { StoredPayment } from '../domain/payment.ts'
 import type { PaymentCount, PaymentSlot } from '../domain/payment-counts.ts'
 import type { PaymentCounter } from './count-payments.ts'
+import { listUnconfiguredAccounts, type UnconfiguredAccountsDeps } from './list-unconfigured-accounts.ts'
 
 /** What the summary needs. */
-export interface SummarizePaymentsDeps {
-  readonly payments: Collection<StoredPayment>
+export interface SummarizePaymentsDeps extends UnconfiguredAccountsDeps {
   readonly anomalies: Collection<Anomaly>
-  readonly accounts: readonly ConnectedAccount[]
   readonly counter: Pick<PaymentCounter, 'read'>
 }
 
@@ -25,6 +22,8 @@ export interface PaymentsSummary {
   readonly stuck_effects: OpenItems
   /** As this process sees the provider accounts. */
   readonly open_breakers: OpenItems
+  /** The open payments at accounts that this process is not configured for. */
+  readonly unconfigured_payments: OpenItems
   readonly last_hour: readonly PaymentCount[]
   readonly last_day: readonly PaymentCount[]
   readonly slots_last_hour: readonly PaymentSlot[]
@@ -32,12 +31,13 @@ export interface PaymentsSummary {
   readonly computed_at: Date
 }
 
-/** Computes the summary: two reads of what is open, and the roll-ups of a day. */
+/** Computes the summary: the reads of what is open, and the roll-ups of a day. */
 export async function summarizePayments(deps: SummarizePaymentsDeps): Promise<PaymentsSummary> {
   const computed_at = now()
-  const [open_anomalies, stuck_effects, counts] = await Promise.all([
+  const [open_anomalies, stuck_effects, unconfigured, counts] = await Promise.all([
     countOpen(deps.anomalies, [{ index: 'by_open', fixed: {} }], ({ open_since }) => open_since),
     countOpen(deps.payments, [{ index: 'by_stuck', fixed: {} }], ({ stuck_at }) => stuck_at),
+    listUnconfiguredAccounts(deps),
     deps.counter.read(computed_at),
   ])
   const breakers = deps.accounts
@@ -50,6 +50,9 @@ export async function summarizePayments(deps: SummarizePaymentsDeps): Promise<Pa
       breakers.length,
       breakers.map(({ since }) => since),
     ),
+    unconfigured_payments: addOpenItems(unconfigured.map(({ open_payments }) => open_payments)) ?? {
+      count: 0,
+    },
     ...counts,
     computed_at,
   }

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/backoffice/v1/exchange_service.proto.
  */
 export const file_multihub_backoffice_v1_exchange_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci1tdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL2V4Y2hhbmdlX3NlcnZpY2UucHJvdG8SFm11bHRpaHViLmJhY2tvZmZpY2UudjEigAIKFExpc3RFeGNoYW5nZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEg4KBm1ldGhvZBgDIAEoCRIMCgRjb2RlGAQgASgFEhQKDG9ubHlfcmVmdXNlZBgFIAEoCBIwCgxjcmVhdGVkX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXBhZ2Vfc2l6ZRgIIAEoBRISCgpwYWdlX3Rva2VuGAkgASgJInAKFUxpc3RFeGNoYW5nZXNSZXNwb25zZRIwCglleGNoYW5nZXMYASADKAsyHS5tdWx0aWh1Yi5nYXRld2F5LnYxLkV4Y2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIMCgRsb3N0GAMgASgDIo4BChVXYXRjaEV4Y2hhbmdlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSDgoGbWV0aG9kGAMgASgJEgwKBGNvZGUYBCABKAUSFAoMb25seV9yZWZ1c2VkGAUgASgIEhQKDHNpbmNlX2N1cnNvchgGIAEoCSJoChZXYXRjaEV4Y2hhbmdlc1Jlc3BvbnNlEjAKCWV4Y2hhbmdlcxgBIAMoCzIdLm11bHRpaHViLmdhdGV3YXkudjEuRXhjaGFuZ2USDAoEbG9zdBgCIAEoAxIOCgZjdXJzb3IYAyABKAky8gEKD0V4Y2hhbmdlU2VydmljZRJsCg1MaXN0RXhjaGFuZ2VzEiwubXVsdGlodWIuYmFja29mZmljZS52MS5MaXN0RXhjaGFuZ2VzUmVxdWVzdBotLm11bHRpaHViLmJhY2tvZmZpY2UudjEuTGlzdEV4Y2hhbmdlc1Jlc3BvbnNlEnEKDldhdGNoRXhjaGFuZ2VzEi0ubXVsdGlodWIuYmFja29mZmljZS52MS5XYXRjaEV4Y2hhbmdlc1JlcXVlc3QaLi5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLldhdGNoRXhjaGFuZ2VzUmVzcG9uc2UwAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_multihub_gateway_v1_exchange]);
+  fileDesc("Ci1tdWx0aWh1Yi9iYWNrb2ZmaWNlL3YxL2V4Y2hhbmdlX3NlcnZpY2UucHJvdG8SFm11bHRpaHViLmJhY2tvZmZpY2UudjEigAIKFExpc3RFeGNoYW5nZXNSZXF1ZXN0EhMKC21lcmNoYW50X2lkGAEgASgJEhYKDmFwcGxpY2F0aW9uX2lkGAIgASgJEg4KBm1ldGhvZBgDIAEoCRIMCgRjb2RlGAQgASgFEhQKDG9ubHlfcmVmdXNlZBgFIAEoCBIwCgxjcmVhdGVkX2Zyb20YBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmNyZWF0ZWRfdG8YByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXBhZ2Vfc2l6ZRgIIAEoBRISCgpwYWdlX3Rva2VuGAkgASgJInAKFUxpc3RFeGNoYW5nZXNSZXNwb25zZRIwCglleGNoYW5nZXMYASADKAsyHS5tdWx0aWh1Yi5nYXRld2F5LnYxLkV4Y2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRIMCgRsb3N0GAMgASgDIj0KEkdldEV4Y2hhbmdlUmVxdWVzdBITCgttZXJjaGFudF9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJIkYKE0dldEV4Y2hhbmdlUmVzcG9uc2USLwoIZXhjaGFuZ2UYASABKAsyHS5tdWx0aWh1Yi5nYXRld2F5LnYxLkV4Y2hhbmdlIo4BChVXYXRjaEV4Y2hhbmdlc1JlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSFgoOYXBwbGljYXRpb25faWQYAiABKAkSDgoGbWV0aG9kGAMgASgJEgwKBGNvZGUYBCABKAUSFAoMb25seV9yZWZ1c2VkGAUgASgIEhQKDHNpbmNlX2N1cnNvchgGIAEoCSJoChZXYXRjaEV4Y2hhbmdlc1Jlc3BvbnNlEjAKCWV4Y2hhbmdlcxgBIAMoCzIdLm11bHRpaHViLmdhdGV3YXkudjEuRXhjaGFuZ2USDAoEbG9zdBgCIAEoAxIOCgZjdXJzb3IYAyABKAky2gIKD0V4Y2hhbmdlU2VydmljZRJsCg1MaXN0RXhjaGFuZ2VzEiwubXVsdGlodWIuYmFja29mZmljZS52MS5MaXN0RXhjaGFuZ2VzUmVxdWVzdBotLm11bHRpaHViLmJhY2tvZmZpY2UudjEuTGlzdEV4Y2hhbmdlc1Jlc3BvbnNlEmYKC0dldEV4Y2hhbmdlEioubXVsdGlodWIuYmFja29mZmljZS52MS5HZXRFeGNoYW5nZVJlcXVlc3QaKy5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLkdldEV4Y2hhbmdlUmVzcG9uc2UScQoOV2F0Y2hFeGNoYW5nZXMSLS5tdWx0aWh1Yi5iYWNrb2ZmaWNlLnYxLldhdGNoRXhjaGFuZ2VzUmVxdWVzdBouLm11bHRpaHViLmJhY2tvZmZpY2UudjEuV2F0Y2hFeGNoYW5nZXNSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_gateway_v1_exchange]);
 
 /**
  * ListExchangesRequest selects a page of exchanges.
@@ -129,6 +129,55 @@ export const ListExchangesResponseSchema: GenMessage<ListExchangesResponse> = /*
   messageDesc(file_multihub_backoffice_v1_exchange_service, 1);
 
 /**
+ * GetExchangeRequest names a request.
+ *
+ * @generated from message multihub.backoffice.v1.GetExchangeRequest
+ */
+export type GetExchangeRequest = Message<"multihub.backoffice.v1.GetExchangeRequest"> & {
+  /**
+   * merchant_id, when given, is the merchant of the exchange. A principal of a merchant reads its own only.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * request_id is the id in the response (X-Request-ID).
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message multihub.backoffice.v1.GetExchangeRequest.
+ * Use `create(GetExchangeRequestSchema)` to create a new message.
+ */
+export const GetExchangeRequestSchema: GenMessage<GetExchangeRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_backoffice_v1_exchange_service, 2);
+
+/**
+ * GetExchangeResponse holds the exchange.
+ *
+ * @generated from message multihub.backoffice.v1.GetExchangeResponse
+ */
+export type GetExchangeResponse = Message<"multihub.backoffice.v1.GetExchangeResponse"> & {
+  /**
+   * exchange is the only one with this request_id.
+   *
+   * @generated from field: multihub.gateway.v1.Exchange exchange = 1;
+   */
+  exchange?: Exchange | undefined;
+};
+
+/**
+ * Describes the message multihub.backoffice.v1.GetExchangeResponse.
+ * Use `create(GetExchangeResponseSchema)` to create a new message.
+ */
+export const GetExchangeResponseSchema: GenMessage<GetExchangeResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_backoffice_v1_exchange_service, 3);
+
+/**
  * WatchExchangesRequest selects exchanges to come.
  *
  * @generated from message multihub.backoffice.v1.WatchExchangesRequest
@@ -182,7 +231,7 @@ export type WatchExchangesRequest = Message<"multihub.backoffice.v1.WatchExchang
  * Use `create(WatchExchangesRequestSchema)` to create a new message.
  */
 export const WatchExchangesRequestSchema: GenMessage<WatchExchangesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_exchange_service, 2);
+  messageDesc(file_multihub_backoffice_v1_exchange_service, 4);
 
 /**
  * WatchExchangesResponse has new exchanges. A message without any, which comes every 15 seconds, shows that the stream lives.
@@ -217,7 +266,7 @@ export type WatchExchangesResponse = Message<"multihub.backoffice.v1.WatchExchan
  * Use `create(WatchExchangesResponseSchema)` to create a new message.
  */
 export const WatchExchangesResponseSchema: GenMessage<WatchExchangesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_backoffice_v1_exchange_service, 3);
+  messageDesc(file_multihub_backoffice_v1_exchange_service, 5);
 
 /**
  * ExchangeService shows requests of merchants as the gateway saw them: in the test environment all, in production the refusals.
@@ -235,6 +284,16 @@ export const ExchangeService: GenService<{
     methodKind: "unary";
     input: typeof ListExchangesRequestSchema;
     output: typeof ListExchangesResponseSchema;
+  },
+  /**
+   * GetExchange reads the exchange of one request, at the same cost however many are kept.
+   *
+   * @generated from rpc multihub.backoffice.v1.ExchangeService.GetExchange
+   */
+  getExchange: {
+    methodKind: "unary";
+    input: typeof GetExchangeRequestSchema;
+    output: typeof GetExchangeResponseSchema;
   },
   /**
    * WatchExchanges sends new exchanges as they come, within a second. It ends after 15 minutes: call again with the last cursor.

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/gateway/v1/exchange_read_service.proto.
  */
 export const file_multihub_gateway_v1_exchange_read_service: GenFile = /*@__PURE__*/
-  fileDesc("Ci9tdWx0aWh1Yi9nYXRld2F5L3YxL2V4Y2hhbmdlX3JlYWRfc2VydmljZS5wcm90bxITbXVsdGlodWIuZ2F0ZXdheS52MSJxCg5FeGNoYW5nZUZpbHRlchITCgttZXJjaGFudF9pZBgBIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgCIAEoCRIOCgZtZXRob2QYAyABKAkSDAoEY29kZRgEIAEoBRIUCgxvbmx5X3JlZnVzZWQYBSABKAgi1AEKFExpc3RFeGNoYW5nZXNSZXF1ZXN0EjMKBmZpbHRlchgBIAEoCzIjLm11bHRpaHViLmdhdGV3YXkudjEuRXhjaGFuZ2VGaWx0ZXISMAoMY3JlYXRlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJwChVMaXN0RXhjaGFuZ2VzUmVzcG9uc2USMAoJZXhjaGFuZ2VzGAEgAygLMh0ubXVsdGlodWIuZ2F0ZXdheS52MS5FeGNoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSDAoEbG9zdBgDIAEoAyJ8ChdMaXN0TmV3RXhjaGFuZ2VzUmVxdWVzdBIzCgZmaWx0ZXIYASABKAsyIy5tdWx0aWh1Yi5nYXRld2F5LnYxLkV4Y2hhbmdlRmlsdGVyEhkKEWFmdGVyX2V4Y2hhbmdlX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBSJ+ChhMaXN0TmV3RXhjaGFuZ2VzUmVzcG9uc2USMAoJZXhjaGFuZ2VzGAEgAygLMh0ubXVsdGlodWIuZ2F0ZXdheS52MS5FeGNoYW5nZRIwCgRsb3N0GAIgAygLMiIubXVsdGlodWIuZ2F0ZXdheS52MS5Mb3N0RXhjaGFuZ2VzIjMKDUxvc3RFeGNoYW5nZXMSEwoLZXhjaGFuZ2VfaWQYASABKAkSDQoFY291bnQYAiABKAMy7gEKE0V4Y2hhbmdlUmVhZFNlcnZpY2USZgoNTGlzdEV4Y2hhbmdlcxIpLm11bHRpaHViLmdhdGV3YXkudjEuTGlzdEV4Y2hhbmdlc1JlcXVlc3QaKi5tdWx0aWh1Yi5nYXRld2F5LnYxLkxpc3RFeGNoYW5nZXNSZXNwb25zZRJvChBMaXN0TmV3RXhjaGFuZ2VzEiwubXVsdGlodWIuZ2F0ZXdheS52MS5MaXN0TmV3RXhjaGFuZ2VzUmVxdWVzdBotLm11bHRpaHViLmdhdGV3YXkudjEuTGlzdE5ld0V4Y2hhbmdlc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_multihub_gateway_v1_exchange]);
+  fileDesc("Ci9tdWx0aWh1Yi9nYXRld2F5L3YxL2V4Y2hhbmdlX3JlYWRfc2VydmljZS5wcm90bxITbXVsdGlodWIuZ2F0ZXdheS52MSJxCg5FeGNoYW5nZUZpbHRlchITCgttZXJjaGFudF9pZBgBIAEoCRIWCg5hcHBsaWNhdGlvbl9pZBgCIAEoCRIOCgZtZXRob2QYAyABKAkSDAoEY29kZRgEIAEoBRIUCgxvbmx5X3JlZnVzZWQYBSABKAgi1AEKFExpc3RFeGNoYW5nZXNSZXF1ZXN0EjMKBmZpbHRlchgBIAEoCzIjLm11bHRpaHViLmdhdGV3YXkudjEuRXhjaGFuZ2VGaWx0ZXISMAoMY3JlYXRlZF9mcm9tGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX3RvGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJwChVMaXN0RXhjaGFuZ2VzUmVzcG9uc2USMAoJZXhjaGFuZ2VzGAEgAygLMh0ubXVsdGlodWIuZ2F0ZXdheS52MS5FeGNoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSDAoEbG9zdBgDIAEoAyI9ChJHZXRFeGNoYW5nZVJlcXVlc3QSEwoLbWVyY2hhbnRfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJGChNHZXRFeGNoYW5nZVJlc3BvbnNlEi8KCGV4Y2hhbmdlGAEgASgLMh0ubXVsdGlodWIuZ2F0ZXdheS52MS5FeGNoYW5nZSJ8ChdMaXN0TmV3RXhjaGFuZ2VzUmVxdWVzdBIzCgZmaWx0ZXIYASABKAsyIy5tdWx0aWh1Yi5nYXRld2F5LnYxLkV4Y2hhbmdlRmlsdGVyEhkKEWFmdGVyX2V4Y2hhbmdlX2lkGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoBSJ+ChhMaXN0TmV3RXhjaGFuZ2VzUmVzcG9uc2USMAoJZXhjaGFuZ2VzGAEgAygLMh0ubXVsdGlodWIuZ2F0ZXdheS52MS5FeGNoYW5nZRIwCgRsb3N0GAIgAygLMiIubXVsdGlodWIuZ2F0ZXdheS52MS5Mb3N0RXhjaGFuZ2VzIjMKDUxvc3RFeGNoYW5nZXMSEwoLZXhjaGFuZ2VfaWQYASABKAkSDQoFY291bnQYAiABKAMy0AIKE0V4Y2hhbmdlUmVhZFNlcnZpY2USZgoNTGlzdEV4Y2hhbmdlcxIpLm11bHRpaHViLmdhdGV3YXkudjEuTGlzdEV4Y2hhbmdlc1JlcXVlc3QaKi5tdWx0aWh1Yi5nYXRld2F5LnYxLkxpc3RFeGNoYW5nZXNSZXNwb25zZRJgCgtHZXRFeGNoYW5nZRInLm11bHRpaHViLmdhdGV3YXkudjEuR2V0RXhjaGFuZ2VSZXF1ZXN0GigubXVsdGlodWIuZ2F0ZXdheS52MS5HZXRFeGNoYW5nZVJlc3BvbnNlEm8KEExpc3ROZXdFeGNoYW5nZXMSLC5tdWx0aWh1Yi5nYXRld2F5LnYxLkxpc3ROZXdFeGNoYW5nZXNSZXF1ZXN0Gi0ubXVsdGlodWIuZ2F0ZXdheS52MS5MaXN0TmV3RXhjaGFuZ2VzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_multihub_gateway_v1_exchange]);
 
 /**
  * ExchangeFilter selects exchanges of one merchant.
@@ -150,6 +150,55 @@ export const ListExchangesResponseSchema: GenMessage<ListExchangesResponse> = /*
   messageDesc(file_multihub_gateway_v1_exchange_read_service, 2);
 
 /**
+ * GetExchangeRequest names a request.
+ *
+ * @generated from message multihub.gateway.v1.GetExchangeRequest
+ */
+export type GetExchangeRequest = Message<"multihub.gateway.v1.GetExchangeRequest"> & {
+  /**
+   * merchant_id, when given, is the merchant of the exchange.
+   *
+   * @generated from field: string merchant_id = 1;
+   */
+  merchantId: string;
+
+  /**
+   * request_id is the id in the response.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message multihub.gateway.v1.GetExchangeRequest.
+ * Use `create(GetExchangeRequestSchema)` to create a new message.
+ */
+export const GetExchangeRequestSchema: GenMessage<GetExchangeRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_gateway_v1_exchange_read_service, 3);
+
+/**
+ * GetExchangeResponse holds the exchange.
+ *
+ * @generated from message multihub.gateway.v1.GetExchangeResponse
+ */
+export type GetExchangeResponse = Message<"multihub.gateway.v1.GetExchangeResponse"> & {
+  /**
+   * exchange is the only one with this request_id.
+   *
+   * @generated from field: multihub.gateway.v1.Exchange exchange = 1;
+   */
+  exchange?: Exchange | undefined;
+};
+
+/**
+ * Describes the message multihub.gateway.v1.GetExchangeResponse.
+ * Use `create(GetExchangeResponseSchema)` to create a new message.
+ */
+export const GetExchangeResponseSchema: GenMessage<GetExchangeResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_gateway_v1_exchange_read_service, 4);
+
+/**
  * ListNewExchangesRequest selects exchanges after a known one.
  *
  * @generated from message multihub.gateway.v1.ListNewExchangesRequest
@@ -182,7 +231,7 @@ export type ListNewExchangesRequest = Message<"multihub.gateway.v1.ListNewExchan
  * Use `create(ListNewExchangesRequestSchema)` to create a new message.
  */
 export const ListNewExchangesRequestSchema: GenMessage<ListNewExchangesRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_gateway_v1_exchange_read_service, 3);
+  messageDesc(file_multihub_gateway_v1_exchange_read_service, 5);
 
 /**
  * ListNewExchangesResponse has what is new.
@@ -210,7 +259,7 @@ export type ListNewExchangesResponse = Message<"multihub.gateway.v1.ListNewExcha
  * Use `create(ListNewExchangesResponseSchema)` to create a new message.
  */
 export const ListNewExchangesResponseSchema: GenMessage<ListNewExchangesResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_gateway_v1_exchange_read_service, 4);
+  messageDesc(file_multihub_gateway_v1_exchange_read_service, 6);
 
 /**
  * LostExchanges counts exchanges that were not kept, because a merchant had too many at a time.
@@ -238,7 +287,7 @@ export type LostExchanges = Message<"multihub.gateway.v1.LostExchanges"> & {
  * Use `create(LostExchangesSchema)` to create a new message.
  */
 export const LostExchangesSchema: GenMessage<LostExchanges> = /*@__PURE__*/
-  messageDesc(file_multihub_gateway_v1_exchange_read_service, 5);
+  messageDesc(file_multihub_gateway_v1_exchange_read_service, 7);
 
 /**
  * ExchangeReadService reads the exchanges that the gateways keep, for the back office.
@@ -255,6 +304,16 @@ export const ExchangeReadService: GenService<{
     methodKind: "unary";
     input: typeof ListExchangesRequestSchema;
     output: typeof ListExchangesResponseSchema;
+  },
+  /**
+   * GetExchange reads the exchange of one request.
+   *
+   * @generated from rpc multihub.gateway.v1.ExchangeReadService.GetExchange
+   */
+  getExchange: {
+    methodKind: "unary";
+    input: typeof GetExchangeRequestSchema;
+    output: typeof GetExchangeResponseSchema;
   },
   /**
    * ListNewExchanges reads the exchanges after a known one, the oldest first.

@@ -4,6 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { OpenItems } from "../../common/v1/open_items_pb.ts";
+import { file_multihub_common_v1_open_items } from "../../common/v1/open_items_pb.ts";
 import type { AccountState, ProviderAccount } from "./provider_account_pb.ts";
 import { file_multihub_payments_v1_provider_account } from "./provider_account_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file multihub/payments/v1/provider_account_service.proto.
  */
 export const file_multihub_payments_v1_provider_account_service: GenFile = /*@__PURE__*/
-  fileDesc("CjNtdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIh0KG0xpc3RQcm92aWRlckFjY291bnRzUmVxdWVzdCJXChxMaXN0UHJvdmlkZXJBY2NvdW50c1Jlc3BvbnNlEjcKCGFjY291bnRzGAEgAygLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50IkYKGkNvbmZpcm1BY2NvdW50TW92ZWRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJIlUKG0NvbmZpcm1BY2NvdW50TW92ZWRSZXNwb25zZRI2CgdhY2NvdW50GAEgASgLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50Im8KFlNldEFjY291bnRTdGF0ZVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIxCgVzdGF0ZRgCIAEoDjIiLm11bHRpaHViLnBheW1lbnRzLnYxLkFjY291bnRTdGF0ZRIOCgZyZWFzb24YAyABKAkiUQoXU2V0QWNjb3VudFN0YXRlUmVzcG9uc2USNgoHYWNjb3VudBgBIAEoCzIlLm11bHRpaHViLnBheW1lbnRzLnYxLlByb3ZpZGVyQWNjb3VudDKDAwoWUHJvdmlkZXJBY2NvdW50U2VydmljZRJ9ChRMaXN0UHJvdmlkZXJBY2NvdW50cxIxLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RQcm92aWRlckFjY291bnRzUmVxdWVzdBoyLm11bHRpaHViLnBheW1lbnRzLnYxLkxpc3RQcm92aWRlckFjY291bnRzUmVzcG9uc2USegoTQ29uZmlybUFjY291bnRNb3ZlZBIwLm11bHRpaHViLnBheW1lbnRzLnYxLkNvbmZpcm1BY2NvdW50TW92ZWRSZXF1ZXN0GjEubXVsdGlodWIucGF5bWVudHMudjEuQ29uZmlybUFjY291bnRNb3ZlZFJlc3BvbnNlEm4KD1NldEFjY291bnRTdGF0ZRIsLm11bHRpaHViLnBheW1lbnRzLnYxLlNldEFjY291bnRTdGF0ZVJlcXVlc3QaLS5tdWx0aWh1Yi5wYXltZW50cy52MS5TZXRBY2NvdW50U3RhdGVSZXNwb25zZWIGcHJvdG8z", [file_multihub_payments_v1_provider_account]);
+  fileDesc("CjNtdWx0aWh1Yi9wYXltZW50cy92MS9wcm92aWRlcl9hY2NvdW50X3NlcnZpY2UucHJvdG8SFG11bHRpaHViLnBheW1lbnRzLnYxIh0KG0xpc3RQcm92aWRlckFjY291bnRzUmVxdWVzdCJXChxMaXN0UHJvdmlkZXJBY2NvdW50c1Jlc3BvbnNlEjcKCGFjY291bnRzGAEgAygLMiUubXVsdGlodWIucGF5bWVudHMudjEuUHJvdmlkZXJBY2NvdW50IiEKH0xpc3RVbmNvbmZpZ3VyZWRBY2NvdW50c1JlcXVlc3QiXwogTGlzdFVuY29uZmlndXJlZEFjY291bnRzUmVzcG9uc2USOwoIYWNjb3VudHMYASADKAsyKS5tdWx0aWh1Yi5wYXltZW50cy52MS5VbmNvbmZpZ3VyZWRBY2NvdW50Il8KE1VuY29uZmlndXJlZEFjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRI0Cg1vcGVuX3BheW1lbnRzGAIgASgLMh0ubXVsdGlodWIuY29tbW9uLnYxLk9wZW5JdGVtcyJGChpDb25maXJtQWNjb3VudE1vdmVkUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDG9wZXJhdGlvbl9pZBgCIAEoCSJVChtDb25maXJtQWNjb3VudE1vdmVkUmVzcG9uc2USNgoHYWNjb3VudBgBIAEoCzIlLm11bHRpaHViLnBheW1lbnRzLnYxLlByb3ZpZGVyQWNjb3VudCJvChZTZXRBY2NvdW50U3RhdGVSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSMQoFc3RhdGUYAiABKA4yIi5tdWx0aWh1Yi5wYXltZW50cy52MS5BY2NvdW50U3RhdGUSDgoGcmVhc29uGAMgASgJIlEKF1NldEFjY291bnRTdGF0ZVJlc3BvbnNlEjYKB2FjY291bnQYASABKAsyJS5tdWx0aWh1Yi5wYXltZW50cy52MS5Qcm92aWRlckFjY291bnQyjwQKFlByb3ZpZGVyQWNjb3VudFNlcnZpY2USfQoUTGlzdFByb3ZpZGVyQWNjb3VudHMSMS5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UHJvdmlkZXJBY2NvdW50c1JlcXVlc3QaMi5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0UHJvdmlkZXJBY2NvdW50c1Jlc3BvbnNlEokBChhMaXN0VW5jb25maWd1cmVkQWNjb3VudHMSNS5tdWx0aWh1Yi5wYXltZW50cy52MS5MaXN0VW5jb25maWd1cmVkQWNjb3VudHNSZXF1ZXN0GjYubXVsdGlodWIucGF5bWVudHMudjEuTGlzdFVuY29uZmlndXJlZEFjY291bnRzUmVzcG9uc2USegoTQ29uZmlybUFjY291bnRNb3ZlZBIwLm11bHRpaHViLnBheW1lbnRzLnYxLkNvbmZpcm1BY2NvdW50TW92ZWRSZXF1ZXN0GjEubXVsdGlodWIucGF5bWVudHMudjEuQ29uZmlybUFjY291bnRNb3ZlZFJlc3BvbnNlEm4KD1NldEFjY291bnRTdGF0ZRIsLm11bHRpaHViLnBheW1lbnRzLnYxLlNldEFjY291bnRTdGF0ZVJlcXVlc3QaLS5tdWx0aWh1Yi5wYXltZW50cy52MS5TZXRBY2NvdW50U3RhdGVSZXNwb25zZWIGcHJvdG8z", [file_multihub_common_v1_open_items, file_multihub_payments_v1_provider_account]);
 
 /**
  * ListProviderAccountsRequest has no filter: there are at most about 1,000 accounts.
@@ -51,6 +53,70 @@ export const ListProviderAccountsResponseSchema: GenMessage<ListProviderAccounts
   messageDesc(file_multihub_payments_v1_provider_account_service, 1);
 
 /**
+ * ListUnconfiguredAccountsRequest has no filter.
+ *
+ * @generated from message multihub.payments.v1.ListUnconfiguredAccountsRequest
+ */
+export type ListUnconfiguredAccountsRequest = Message<"multihub.payments.v1.ListUnconfiguredAccountsRequest"> & {
+};
+
+/**
+ * Describes the message multihub.payments.v1.ListUnconfiguredAccountsRequest.
+ * Use `create(ListUnconfiguredAccountsRequestSchema)` to create a new message.
+ */
+export const ListUnconfiguredAccountsRequestSchema: GenMessage<ListUnconfiguredAccountsRequest> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_provider_account_service, 2);
+
+/**
+ * ListUnconfiguredAccountsResponse holds all such accounts.
+ *
+ * @generated from message multihub.payments.v1.ListUnconfiguredAccountsResponse
+ */
+export type ListUnconfiguredAccountsResponse = Message<"multihub.payments.v1.ListUnconfiguredAccountsResponse"> & {
+  /**
+   * accounts are ordered by account_id.
+   *
+   * @generated from field: repeated multihub.payments.v1.UnconfiguredAccount accounts = 1;
+   */
+  accounts: UnconfiguredAccount[];
+};
+
+/**
+ * Describes the message multihub.payments.v1.ListUnconfiguredAccountsResponse.
+ * Use `create(ListUnconfiguredAccountsResponseSchema)` to create a new message.
+ */
+export const ListUnconfiguredAccountsResponseSchema: GenMessage<ListUnconfiguredAccountsResponse> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_provider_account_service, 3);
+
+/**
+ * UnconfiguredAccount is an account that was configured once. Nobody asks its provider until it is configured again.
+ *
+ * @generated from message multihub.payments.v1.UnconfiguredAccount
+ */
+export type UnconfiguredAccount = Message<"multihub.payments.v1.UnconfiguredAccount"> & {
+  /**
+   * account_id is the id that routes and payments name.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * open_payments are its payments that have not ended; the count is exact up to 1,000.
+   *
+   * @generated from field: multihub.common.v1.OpenItems open_payments = 2;
+   */
+  openPayments?: OpenItems | undefined;
+};
+
+/**
+ * Describes the message multihub.payments.v1.UnconfiguredAccount.
+ * Use `create(UnconfiguredAccountSchema)` to create a new message.
+ */
+export const UnconfiguredAccountSchema: GenMessage<UnconfiguredAccount> = /*@__PURE__*/
+  messageDesc(file_multihub_payments_v1_provider_account_service, 4);
+
+/**
  * ConfirmAccountMovedRequest names the account.
  *
  * @generated from message multihub.payments.v1.ConfirmAccountMovedRequest
@@ -76,7 +142,7 @@ export type ConfirmAccountMovedRequest = Message<"multihub.payments.v1.ConfirmAc
  * Use `create(ConfirmAccountMovedRequestSchema)` to create a new message.
  */
 export const ConfirmAccountMovedRequestSchema: GenMessage<ConfirmAccountMovedRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_provider_account_service, 2);
+  messageDesc(file_multihub_payments_v1_provider_account_service, 5);
 
 /**
  * ConfirmAccountMovedResponse holds the account as it is now.
@@ -97,7 +163,7 @@ export type ConfirmAccountMovedResponse = Message<"multihub.payments.v1.ConfirmA
  * Use `create(ConfirmAccountMovedResponseSchema)` to create a new message.
  */
 export const ConfirmAccountMovedResponseSchema: GenMessage<ConfirmAccountMovedResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_provider_account_service, 3);
+  messageDesc(file_multihub_payments_v1_provider_account_service, 6);
 
 /**
  * SetAccountStateRequest names the account and what it may do from now on.
@@ -132,7 +198,7 @@ export type SetAccountStateRequest = Message<"multihub.payments.v1.SetAccountSta
  * Use `create(SetAccountStateRequestSchema)` to create a new message.
  */
 export const SetAccountStateRequestSchema: GenMessage<SetAccountStateRequest> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_provider_account_service, 4);
+  messageDesc(file_multihub_payments_v1_provider_account_service, 7);
 
 /**
  * SetAccountStateResponse holds the account as it is now.
@@ -153,7 +219,7 @@ export type SetAccountStateResponse = Message<"multihub.payments.v1.SetAccountSt
  * Use `create(SetAccountStateResponseSchema)` to create a new message.
  */
 export const SetAccountStateResponseSchema: GenMessage<SetAccountStateResponse> = /*@__PURE__*/
-  messageDesc(file_multihub_payments_v1_provider_account_service, 5);
+  messageDesc(file_multihub_payments_v1_provider_account_service, 8);
 
 /**
  * ProviderAccountService shows the operator which provider accounts work.
@@ -172,6 +238,17 @@ export const ProviderAccountService: GenService<{
     methodKind: "unary";
     input: typeof ListProviderAccountsRequestSchema;
     output: typeof ListProviderAccountsResponseSchema;
+  },
+  /**
+   * ListUnconfiguredAccounts lists the accounts that the answering process is not configured for although payments at them have not ended.
+   * An account whose payments have all ended is not among them.
+   *
+   * @generated from rpc multihub.payments.v1.ProviderAccountService.ListUnconfiguredAccounts
+   */
+  listUnconfiguredAccounts: {
+    methodKind: "unary";
+    input: typeof ListUnconfiguredAccountsRequestSchema;
+    output: typeof ListUnconfiguredAccountsResponseSchema;
   },
   /**
    * ConfirmAccountMoved confirms that an account, as it is configured now, knows everything that was sent to it before its

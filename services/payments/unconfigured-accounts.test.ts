@@ -1,0 +1,56 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
+import { startProvider } from './scripted-provider.fixture.ts'
+
+const AMOUNT = 1_000_000n
+
+/** The accounts that are not configured, and how many open payments the summary counts at them. */
+async function unconfigured({ roles }: PaymentsSystem) {
+  const accounts = roles.client(ProviderAccountService, 'backoffice')
+  const { accounts: listed } = await accounts.listUnconfiguredAccounts({})
+  const { unconfiguredPayments } = await roles.client(PaymentService, 'backoffice').summarizePayments({})
+  return {
+    accounts: listed.map(({ accountId, openPayments }) => [accountId, openPayments?.count]),
+    count: unconfiguredPayments?.count,
+  }
+}
+
+// O18
+test('an account that was taken out of the settings is reported while its payments have not ended', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-unconfigured-'))
+  const provider = await startProvider()
+  const accountNamed = (account_id: string) => ({
+    connector: 'sandbox',
+    environment: 'test',
+    account_id,
+    base_url: provider.url,
+    key: provider.key,
+  })
+  const both = [accountNamed('gone'), accountNamed('retired')]
+  try {
+    {
+      await using system = await startPayments({ directory, accounts: both })
+      provider.answer('pending')
+      for (const account of ['gone', 'gone'])
+        expect(await system.deposit(AMOUNT, { accounts: [account] })).toMatchObject({
+          status: PaymentStatus.PROCESSING,
+        })
+      provider.answer('success')
+      const { paymentId } = await system.deposit(AMOUNT, { accounts: ['retired'] })
+      await system.waitForStatus(paymentId, PaymentStatus.SUCCESS)
+      expect(await unconfigured(system)).toEqual({ accounts: [], count: 0 })
+      provider.answer('pending')
+    }
+    await using system = await startPayments({ directory })
+    expect(await unconfigured(system)).toEqual({ accounts: [['gone', 2]], count: 2 })
+  } finally {
+    await provider.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+})
