@@ -12,6 +12,7 @@ import { PATHS, signV1 } from '../support/sign-request.ts'
 import { startOneProcess, type TestSystem } from '../support/system.ts'
 import { dialogsSuite } from './console-dialogs.suite.ts'
 import { liveSuite } from './console-live.suite.ts'
+import { settlementSuite } from './console-settlement.suite.ts'
 
 const browser = await startBrowser()
 const test = 'skip' in browser ? jestTest.skip : jestTest
@@ -356,3 +357,4 @@ dialogsSuite(test, () => ({
 }))
 
 liveSuite(test, () => ({ ...pages, alpha, operator, h_id, chargebackId }))
+settlementSuite(test, () => ({ ...pages, alpha, operator }))

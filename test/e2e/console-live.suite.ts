@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
+import { create, type DescMessage, fromBinary, type MessageShape, toBinary } from '@bufbuild/protobuf'
 import { expect } from '@jest/globals'
 import type { Page, Route } from 'playwright-core'
 import { type Attachment, AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
@@ -7,7 +7,16 @@ import {
   FinalizeEvidenceResponseSchema,
   GetAttachmentsResponseSchema,
 } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { GetOverviewResponseSchema } from '#gen/multihub/backoffice/v1/overview_service_pb.ts'
+import { OpenItemsSchema } from '#gen/multihub/common/v1/open_items_pb.ts'
+import type { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { ListPaymentsResponseSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import {
+  ListUnconfiguredAccountsResponseSchema,
+  UnconfiguredAccountSchema,
+} from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
 import { type TestConsole, visit } from '../support/console.ts'
+import { eventually } from '../support/eventually.ts'
 import type { MerchantClient } from '../support/merchant.ts'
 import type { Operator } from '../support/operator.ts'
 import type { DeclareTest } from './console-reading.suite.ts'
@@ -76,6 +85,109 @@ export function liveSuite(test: DeclareTest, fixture: () => LiveFixture): void {
     expect([reads, (await finishedFiles(operator)) - before]).toEqual([3, 1])
     await page.keyboard.press('Enter')
     await page.getByLabel('Details').getByText(name).waitFor()
+    expect(errors).toEqual([])
+  })
+
+  test('accounts that are not configured are named: on the overview, with the providers, and at the routes that name them', async () => {
+    const { signIn, operator } = fixture()
+    const make = async (rpc: string, request: object) => operator(`multihub.merchants.v1.${rpc}`, request)
+    const { merchant } = await make('MerchantService/CreateMerchant', {
+      name: 'half configured',
+      timezone: 'UTC',
+      environments: ['ENVIRONMENT_TEST'],
+    })
+    await make('RouteService/CreateRoute', {
+      merchantId: merchant.merchantId,
+      environment: 'ENVIRONMENT_TEST',
+      direction: 'DIRECTION_IN',
+      method: 'upi',
+      currency: 'INR',
+      connector: 'sandbox',
+      providerAccounts: ['sandbox', 'gone'],
+    })
+    const { page, errors } = await signIn()
+    await page.route('**/*ProviderAccountService/ListUnconfiguredAccounts', (route) =>
+      changeAnswer(route, ListUnconfiguredAccountsResponseSchema, ({ accounts }) => {
+        const openPayments = create(OpenItemsSchema, { count: 2 })
+        accounts.push(create(UnconfiguredAccountSchema, { accountId: 'gone', openPayments }))
+      }),
+    )
+    await page
+      .getByRole('rowheader', { name: 'payments at accounts that are not configured' })
+      .getByRole('link')
+      .click()
+    await page.getByRole('alert').getByText('gone').waitFor()
+    await page.getByRole('link', { name: '2 payments' }).click()
+    await page.getByText('Nothing matches these filters.').waitFor()
+    await visit(page, `/merchants/${merchant.merchantId}`, 'half configured')
+    await page.getByRole('alert').getByText('gone').waitFor()
+    expect(errors).toEqual([])
+  })
+
+  // O19
+  test('of a server of another release, what is not known on either side is said or left out, and everything else is shown', async () => {
+    const { page } = await fixture().signIn()
+    // An older server has neither the number nor the RPC.
+    await page.route('**/*OverviewService/GetOverview', (route) =>
+      changeAnswer(route, GetOverviewResponseSchema, (overview) => {
+        delete overview.unconfiguredPayments
+      }),
+    )
+    await page.route('**/*ProviderAccountService/ListUnconfiguredAccounts', (route) =>
+      route.fulfill({ status: 404, json: { code: 'unimplemented', message: 'there is no such RPC' } }),
+    )
+    await page.reload()
+    await page.getByRole('row', { name: /^– payments at accounts/ }).waitFor()
+    await visit(page, '/providers', 'Provider accounts')
+    await page.getByRole('alert').getByText('unimplemented').waitFor()
+    await page
+      .getByRole('row', { name: /sandbox/ })
+      .first()
+      .waitFor()
+    // A newer server has statuses that this console does not know.
+    await page.route('**/*PaymentService/ListPayments', (route) =>
+      changeAnswer(route, ListPaymentsResponseSchema, ({ payments }) => {
+        for (const payment of payments) payment.status = 99 as PaymentStatus
+      }),
+    )
+    await visit(page, '/payments', 'Payments')
+    await page
+      .getByRole('row', { name: /123\.00 INR/ })
+      .first()
+      .waitFor()
+  })
+
+  test('the address of a request, of a ledger entry and of a receiver opens it, whatever the list shows', async () => {
+    const { signIn, alpha, operator } = fixture()
+    const { merchant_id: merchantId } = alpha.merchant
+    const { headers } = await alpha.call({ method: 'gateway.ping', params: {} })
+    const request_id = String(headers['x-request-id'])
+    await eventually(
+      () => operator('multihub.backoffice.v1.ExchangeService/ListExchanges', { merchantId }),
+      (list) => list?.exchanges?.some((one: { readonly requestId: string }) => one.requestId === request_id),
+    )
+    const { entries } = await operator('multihub.balances.v1.BalanceService/ListEntries', {
+      merchantId,
+      environment: 'ENVIRONMENT_TEST',
+    })
+    const [{ entryId }] = entries
+    const { destinations } = await operator('multihub.notifier.v1.DeliveryService/ListDestinations', {})
+    const [{ destinationKey, origin }] = destinations
+    const { page, errors } = await signIn()
+    // The filters select none of them: each is read by its id.
+    for (const [path, name, shown] of [
+      [`/requests?open=${request_id}`, 'Requests', 'gateway.ping'],
+      [`/requests?q=merchant:${merchantId} code:6001&open=${request_id}`, 'Requests', 'gateway.ping'],
+      [
+        `/balances?q=merchant:${merchantId} env:test currency:LKR&open=${entryId}`,
+        'Balances',
+        'available after',
+      ],
+      [`/destinations?q=state:half_open&open=${encodeURIComponent(destinationKey)}`, 'Destinations', origin],
+    ] as const) {
+      await visit(page, path, name)
+      await page.getByLabel('Details').getByText(shown).first().waitFor()
+    }
     expect(errors).toEqual([])
   })
 

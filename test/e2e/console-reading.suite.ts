@@ -87,7 +87,7 @@ export function readingSuite(test: DeclareTest, fixture: () => ConsoleFixture): 
       .getByRole('rowheader')
       .getByRole('link')
       .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
-    expect(links.length).toBe(10)
+    expect(links.length).toBe(11)
     for (const path of links) {
       await visit(page, path, /./)
       expect([path, await page.getByRole('alert').allTextContents()]).toEqual([path, []])

@@ -144,6 +144,7 @@ const PAGES = [
   ['/requests?q=merchant:1001', 'Requests'],
   ['/secrets', 'Secrets'],
   ['/providers', 'Provider accounts'],
+  ['/verification', 'Verification'],
   ['/people', 'People and programs'],
   ['/audit', 'Audit'],
 ] as const

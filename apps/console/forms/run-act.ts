@@ -101,6 +101,19 @@ export async function previewAct<T>(
   return (await act.preview?.(answer, running)) ?? { sentences: [] }
 }
 
+/**
+ * Whether the preview is read again before the act, and shown again where it has changed. A count of many things by a dry run changes all
+ * the time, so it is not.
+ */
+export function isReadAgain<T>({ previewed_by }: Act<T>): boolean {
+  return previewed_by !== undefined
+}
+
+/** Whether two previews say the same, so that what a person has read still holds. */
+export function isSamePreview(one: Preview, other: Preview): boolean {
+  return JSON.stringify([one.sentences, one.confirm]) === JSON.stringify([other.sentences, other.confirm])
+}
+
 /** Does an act, and answers what to show of it. */
 export async function runAct<T>(
   act: Act<T>,

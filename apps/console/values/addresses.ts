@@ -18,6 +18,7 @@ const PAGES: Readonly<Record<string, (id: string) => Address>> = {
   approval: inList('approvals'),
   delivery: inList('deliveries'),
   anomaly: inList('anomalies'),
+  exchange: inList('requests'),
   principal: inList('people'),
   provider_account: inList('providers'),
 }

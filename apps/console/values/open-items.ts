@@ -35,6 +35,11 @@ export const FOR_PERSONS: readonly OpenItem[] = [
     filters: 'status:pending',
   },
   { field: 'openAnomalies', label: 'anomalies to decide', page: 'anomalies', filters: 'open:yes' },
+  {
+    field: 'unconfiguredPayments',
+    label: 'payments at accounts that are not configured',
+    page: 'providers',
+  },
 ]
 
 /** What waits for a machine. */

@@ -104,6 +104,7 @@ const ready: MerchantSetup = {
     create(EndpointSchema, { endpointId: '3', url: 'https://shop.example/', environment, enabled: true }),
   ],
   tested_endpoint_ids: new Set(['3']),
+  configured_account_ids: new Set(['a', 'b']),
   enabled_account_ids: new Set(['b']),
   funded_currencies: new Set(['INR']),
 }
@@ -122,6 +123,10 @@ test.each([
     'missing: every endpoint has accepted a test event (not: https://shop.example/)',
   ],
   [{ enabled_account_ids: new Set(['c']) }, 'missing: every route has an enabled provider account (not: 2)'],
+  [
+    { configured_account_ids: new Set(['b']) },
+    'missing: routes name configured provider accounts only (not: a of 2)',
+  ],
   [{ funded_currencies: new Set(['TRY']) }, 'missing: payouts have money in their currency (not: INR)'],
   [
     {

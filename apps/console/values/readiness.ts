@@ -13,6 +13,8 @@ export interface MerchantSetup {
   readonly endpoints: readonly Endpoint[] | undefined
   /** The endpoints that have accepted a test event. */
   readonly tested_endpoint_ids: ReadonlySet<string> | undefined
+  /** All accounts at providers that are configured; `undefined` also where this principal cannot see them. */
+  readonly configured_account_ids: ReadonlySet<string> | undefined
   /** The production accounts at providers that take new payments; `undefined` also where this principal cannot see them. */
   readonly enabled_account_ids: ReadonlySet<string> | undefined
   /** The currencies with money in production. */
@@ -31,7 +33,8 @@ const PRODUCTION = Environment.PRODUCTION
 
 /** What a merchant needs before its first payment in production, in the order in which an operator sets it up. */
 export function checksOf(setup: MerchantSetup): readonly Check[] {
-  const { merchant, enabled_account_ids, tested_endpoint_ids, funded_currencies } = setup
+  const { merchant, configured_account_ids, enabled_account_ids, tested_endpoint_ids, funded_currencies } =
+    setup
   const credentials = setup.credentials?.filter(
     ({ environment, status }) => environment === PRODUCTION && status === CredentialStatus.ACTIVE,
   )
@@ -63,6 +66,14 @@ export function checksOf(setup: MerchantSetup): readonly Check[] {
       enabled_account_ids && some(routes) && without_account,
       ({ serviceId }) => serviceId,
     ),
+    all(
+      'routes name configured provider accounts only',
+      configured_account_ids &&
+        some(routes)?.flatMap((route) =>
+          unconfiguredOf(route, configured_account_ids).map((account_id) => ({ route, account_id })),
+        ),
+      ({ route, account_id }) => `${account_id} of ${route.serviceId}`,
+    ),
     exists('endpoint', endpoints),
     all(
       'every endpoint has accepted a test event',
@@ -79,6 +90,14 @@ export function checksOf(setup: MerchantSetup): readonly Check[] {
         ]
       : []),
   ]
+}
+
+/** The accounts that a route names and that are not configured: no payment goes there. */
+export function unconfiguredOf(
+  { providerAccounts }: Pick<Route, 'providerAccounts'>,
+  configured_account_ids: ReadonlySet<string>,
+): readonly string[] {
+  return providerAccounts.filter((account_id) => !configured_account_ids.has(account_id))
 }
 
 function fact(name: string, is_done: boolean, missing: string): Check {

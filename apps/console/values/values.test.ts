@@ -143,7 +143,8 @@ test('the tries of a delivery are one group at the place of the first, and unkno
 
 test('ids lead to their pages and are shortened in the middle', () => {
   expect(addressOf('payment', 'a/b')).toEqual({ path: '/payments/a%2Fb' })
-  expect(addressOf('exchange', 'a')).toBeUndefined()
+  expect(addressOf('exchange', 'a')).toEqual({ path: '/requests', search: { open: 'a' } })
+  expect(addressOf('ledger_entry', 'a')).toBeUndefined()
   expect(kindOfField('account_id')).toBe('provider_account')
   expect(shortId('01a2245a-1234-7000-8000-00002249bd')).toBe('01a2245a…2249bd')
 })

@@ -7,6 +7,8 @@ import {
   fieldsOf,
   hasPreview,
   isDoneOnce,
+  isReadAgain,
+  isSamePreview,
   previewAct,
   reasonRule,
   requestOf,
@@ -29,7 +31,13 @@ type State =
       readonly answer?: Outcome
     }
   | { readonly step: 'sending'; readonly sentence: string; readonly preview: Preview | undefined }
-  | { readonly step: 'counted'; readonly preview: Preview; readonly error?: unknown }
+  | {
+      readonly step: 'counted'
+      readonly preview: Preview
+      /** Whether a person had read another preview before. */
+      readonly has_changed?: boolean
+      readonly error?: unknown
+    }
   | { readonly step: 'done'; readonly outcome: Outcome }
 
 /** Says what an act will do, shows its form, asks for a reason, and shows what the server answered. Nothing is shown as done before. */
@@ -57,7 +65,8 @@ export function ActDialog<T>({
     const decision = { ...given, operation_id: operation_ids.idOf(given) }
     setState({ step: 'sending', sentence: 'Sending…', preview })
     try {
-      const next = await send(act, read_item, decision, preview, (sentence) =>
+      // What was sent before without a clear answer is sent again as it was read then.
+      const next = await send(act, read_item, decision, { preview, is_known }, (sentence) =>
         setState({ step: 'sending', sentence, preview }),
       )
       setState(is_known ? withRepetition(next) : next)
@@ -99,12 +108,15 @@ async function send<T>(
   act: Act<T>,
   item: T,
   decision: Decision,
-  preview: Preview | undefined,
+  { preview, is_known }: { readonly preview: Preview | undefined; readonly is_known: boolean },
   progress: (sentence: string) => void,
 ): Promise<State> {
   const machine = machineOf(decision.reason, progress)
-  if (hasPreview(act) && preview === undefined)
-    return { step: 'counted', preview: await previewAct(act, item, decision, machine) }
+  if (hasPreview(act) && (preview === undefined || (isReadAgain(act) && !is_known))) {
+    const present = await previewAct(act, item, decision, machine)
+    if (preview === undefined || !isSamePreview(present, preview))
+      return { step: 'counted', preview: present, has_changed: preview !== undefined }
+  }
   const outcome = await runAct(act, item, decision, machine)
   // What only answers a question can be asked again with other values.
   return reasonRule(act) === 'none' ? { step: 'asking', answer: outcome } : { step: 'done', outcome }
@@ -143,9 +155,11 @@ function ActForm<T>({
 }): ReactNode {
   const form = useRef<HTMLFormElement>(null)
   const [written, setWritten] = useState('')
+  const preview = 'preview' in state ? state.preview : undefined
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was written confirms the preview that was read, and no other one
+  useEffect(() => setWritten(''), [preview])
   const [amounts, setAmounts] = useState<readonly string[]>([])
   const { problems = {}, answer } = state.step === 'asking' ? state : {}
-  const preview = 'preview' in state ? state.preview : undefined
   const error = 'error' in state ? state.error : undefined
   useEffect(() => {
     if (Object.keys(problems).length > 0)
@@ -186,6 +200,9 @@ function ActForm<T>({
       )}
       {preview && (
         <div role="status" className="note waiting">
+          {state.step === 'counted' && state.has_changed && (
+            <strong>It has changed since you read it. Nothing is done yet.</strong>
+          )}
           <Sentences>{preview.sentences}</Sentences>
         </div>
       )}

@@ -10,7 +10,7 @@ import { ProblemNote } from '../parts/problem-note.tsx'
 import { PageLink } from '../parts/text.tsx'
 import { Facts } from '../parts/values.tsx'
 import { listKeyOf } from './list-key.ts'
-import type { ListSpec } from './list-spec.ts'
+import type { ListSpec, SingleRead } from './list-spec.ts'
 
 /** Everything that is known of the resource that is open, and what can be done with it. */
 export function Detail<T extends Message>({
@@ -43,7 +43,7 @@ export function Detail<T extends Message>({
       {spec.get === undefined ? (
         <FromList spec={spec} id={id} request={request} />
       ) : (
-        <FromGet spec={spec} id={id} get={spec.get} />
+        <FromGet spec={spec} id={id} request={request} get={spec.get} />
       )}
     </aside>
   )
@@ -55,14 +55,17 @@ const LIST_MS = 10_000
 interface DetailProps<T extends Message> {
   readonly spec: ListSpec<T>
   readonly id: string
+  readonly request: Readonly<Record<string, unknown>>
 }
 
 function FromGet<T extends Message>({
   spec,
   id,
-  get: { method, field },
-}: DetailProps<T> & { readonly get: NonNullable<ListSpec<T>['get']> }): ReactNode {
-  const { data, error } = useRpc(method, { [spec.id]: id })
+  request,
+  get: { method, field, of_list = [] },
+}: DetailProps<T> & { readonly get: SingleRead }): ReactNode {
+  const scope = Object.fromEntries(of_list.map((name) => [name, request[name]]))
+  const { data, error } = useRpc(method, { ...scope, [spec.id]: id })
   const item = data && (Reflect.get(data, field) as T | undefined)
   return <Shown spec={spec} item={item} error={error} />
 }
@@ -70,11 +73,7 @@ function FromGet<T extends Message>({
 const ROWS_MAX = 1_000
 
 /** A resource without an RPC of its own is looked for among the first 1,000 that the filters select, and then among the rows of the page. */
-function FromList<T extends Message>({
-  spec,
-  id,
-  request,
-}: DetailProps<T> & { readonly request: Readonly<Record<string, unknown>> }): ReactNode {
+function FromList<T extends Message>({ spec, id, request }: DetailProps<T>): ReactNode {
   const has_pages = spec.list.input.fields.some(({ name }) => name === 'page_size')
   const { data, error } = useRpc(
     spec.list,

@@ -17,11 +17,13 @@ export interface ItemListSpec<T> {
   /** The fields by which a person knows an item, by their local names; the first ones identify it. */
   readonly names: readonly string[]
   readonly acts: readonly Act<T>[]
+  /** What is shown above the fields of an item, such as a warning. */
+  readonly above?: (item: T) => ReactNode
 }
 
 /** The items of a part of a page, one after the other, with what can be done with each. */
 export function ItemList<T>({
-  spec: { title, method, items, desc, names, acts },
+  spec: { title, method, items, desc, names, acts, above },
   request,
   children,
 }: {
@@ -44,6 +46,7 @@ export function ItemList<T>({
             <Text>{wordsOf(names, item).join(' · ')}</Text>{' '}
             {Reflect.get(item, 'enabled') === false && <State word="disabled" />}
           </summary>
+          {above?.(item as T)}
           <ActBar acts={acts} item={item as T} is_main={false} />
           <Facts desc={desc} message={item} without={['merchant_id']} />
         </details>

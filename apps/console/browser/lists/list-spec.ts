@@ -22,7 +22,7 @@ export interface ListSpec<T extends Message = Message> {
   /** Fields of the request that are always set. */
   readonly fixed?: Readonly<Record<string, unknown>>
   /** The RPC that reads one resource, and its field in the answer; without one the row itself is shown. */
-  readonly get?: { readonly method: DescMethodUnary; readonly field: string }
+  readonly get?: SingleRead
   /** Where a row leads, for a resource with a page of its own. */
   readonly folder?: string
   readonly acts?: readonly Act<T>[]
@@ -40,6 +40,15 @@ export interface ListSpec<T extends Message = Message> {
   readonly above?: (request: Readonly<Record<string, unknown>>) => ReactNode
   /** What an empty list means. */
   readonly empty: string
+}
+
+/** An RPC that reads one resource by its id. */
+export interface SingleRead {
+  readonly method: DescMethodUnary
+  /** The field of the answer with the resource. */
+  readonly field: string
+  /** Fields of the request of the list, by their local names, without which the id names nothing. */
+  readonly of_list?: readonly string[]
 }
 
 /** A page of a list. */

@@ -4,6 +4,7 @@ import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_p
 import { chargeback_acts } from '../../forms/chargebacks.ts'
 import { ListPage } from '../lists/list-page.tsx'
 import type { ListSpec } from '../lists/list-spec.ts'
+import { PaymentSummary } from './payment-summary.tsx'
 
 const chargebacks: ListSpec<Chargeback> = {
   path: '/chargebacks',
@@ -33,6 +34,7 @@ const chargebacks: ListSpec<Chargeback> = {
   },
   get: { method: ChargebackService.method.getChargeback, field: 'chargeback' },
   acts: chargeback_acts,
+  more: ({ paymentId }) => <PaymentSummary payment_id={paymentId} />,
   empty: 'No payment was charged back. Open a chargeback on the page of its payment.',
 }
 

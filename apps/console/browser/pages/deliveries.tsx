@@ -68,6 +68,7 @@ const destinations: ListSpec<Destination> = {
   id: 'destinationKey',
   columns: ['origin', 'state', 'merchant_id', 'failures', 'waiting_count', 'last_failure', 'next_probe_time'],
   filters: { state: 'state' },
+  get: { method: DeliveryService.method.getDestination, field: 'destination' },
   acts: destination_acts,
   more: (destination) => <DestinationTries destination={destination} />,
   empty: 'Every receiver takes its callbacks.',

@@ -34,6 +34,11 @@ const entries: ListSpec<LedgerEntry> = {
     created: 'created_from',
   },
   fixed: { newestFirst: true },
+  get: {
+    method: BalanceService.method.getEntry,
+    field: 'entry',
+    of_list: ['merchantId', 'environment'],
+  },
   needs: ['merchant', 'env'],
   choices: <MerchantChoices path="/balances" has_environment />,
   above: ({ merchantId, environment, currency }) => (

@@ -74,6 +74,7 @@ function useChecks(merchant: Merchant): readonly Check[] {
       tests.data?.deliveries.filter(({ status }) => status === DeliveryStatus.DELIVERED),
       ({ endpointId }) => endpointId,
     ),
+    configured_account_ids: setOf(accounts.data?.accounts, ({ accountId }) => accountId),
     enabled_account_ids: setOf(
       accounts.data?.accounts.filter(
         (account) => account.environment === environment && account.state === AccountState.ENABLED,

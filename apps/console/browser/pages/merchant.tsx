@@ -25,6 +25,7 @@ import { PageLink, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Facts } from '../parts/values.tsx'
 import { ReadyForProduction } from './merchant-ready.tsx'
+import { UnconfiguredOfRoute } from './unconfigured-accounts.tsx'
 
 /** More than any merchant has; the page says when there are more. */
 const ITEMS_MAX = 500
@@ -54,6 +55,7 @@ const routes: ItemListSpec<Route> = {
   desc: RouteSchema,
   names: ['serviceId', 'purpose', 'method', 'currency'],
   acts: route_acts,
+  above: (route) => <UnconfiguredOfRoute route={route} />,
 }
 
 const LISTS = ['payments', 'refunds', 'chargebacks', 'tickets', 'deliveries', 'requests']

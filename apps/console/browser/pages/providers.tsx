@@ -4,6 +4,7 @@ import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_accou
 import { provider_acts } from '../../forms/providers.ts'
 import { ListPage } from '../lists/list-page.tsx'
 import type { ListSpec } from '../lists/list-spec.ts'
+import { UnconfiguredAccounts } from './unconfigured-accounts.tsx'
 
 const providers: ListSpec<ProviderAccount> = {
   path: '/providers',
@@ -24,6 +25,7 @@ const providers: ListSpec<ProviderAccount> = {
   ],
   filters: {},
   acts: provider_acts,
+  above: () => <UnconfiguredAccounts />,
   empty: 'No provider account is configured.',
 }
 

@@ -13,7 +13,7 @@ const requests: ListSpec<Exchange> = {
   desc: ExchangeSchema,
   list: ExchangeService.method.listExchanges,
   items: 'exchanges',
-  id: 'exchangeId',
+  id: 'requestId',
   columns: [
     'request_id',
     'time',
@@ -34,6 +34,7 @@ const requests: ListSpec<Exchange> = {
     refused: 'only_refused',
     created: 'created_from',
   },
+  get: { method: ExchangeService.method.getExchange, field: 'exchange' },
   needs: ['merchant'],
   choices: <MerchantChoices path="/requests" />,
   empty: 'No program of a merchant has asked anything in the last 7 days.',

@@ -13,6 +13,7 @@ import { Lines, Text } from '../parts/text.tsx'
 import { useTitle } from '../parts/title.ts'
 import { Age, Facts, State, Time } from '../parts/values.tsx'
 import { Comments } from './comments.tsx'
+import { PaymentSummary } from './payment-summary.tsx'
 
 /** A ticket as a conversation. */
 export function TicketPage(): ReactNode {
@@ -59,6 +60,7 @@ export function TicketPage(): ReactNode {
         <aside>
           <h2>Details</h2>
           <Facts desc={TicketSchema} message={ticket} without={['title', 'description', 'attachments']} />
+          {ticket.payment && <PaymentSummary payment_id={ticket.payment.paymentId} />}
         </aside>
       </div>
     </>
