@@ -21,7 +21,7 @@ export interface ListSpec<T extends Message = Message> {
   readonly filters: Filters
   /** Fields of the request that are always set. */
   readonly fixed?: Readonly<Record<string, unknown>>
-  /** The RPC that reads one resource, and its field in the answer; without one the row itself is shown. */
+  /** The RPC that reads one resource. A list that is read as a whole needs none. */
   readonly get?: SingleRead
   /** Where a row leads, for a resource with a page of its own. */
   readonly folder?: string
