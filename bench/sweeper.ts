@@ -13,6 +13,7 @@ import { RECEIPT_SUBJECT_HEADER } from '#lib/bus/authentication.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { createReceiptSender } from '#lib/patterns/effects/publish-on-bus.ts'
+import { slotOf } from '#lib/patterns/effects/slots.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { role as balances } from '../services/balances/service.ts'
 import { role as merchants } from '../services/merchants/service.ts'
@@ -123,7 +124,8 @@ function newPayment(): Payment {
   const created_at = now()
   const attempt = { number: 1, account_id: 'first', created_at }
   const ids = { c_id: id, payment_id: id, h_id: id }
-  return newDeposit({ ...ids, status: 'processing', attempt, created_at, effects: [] })
+  const payment = newDeposit({ ...ids, status: 'processing', attempt, created_at, effects: [] })
+  return { ...payment, slot: slotOf(keyOfPayment(payment)) }
 }
 
 function withDuePoll(): Payment {

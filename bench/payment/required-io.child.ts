@@ -13,6 +13,7 @@ import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { type Effect, withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { leaseDue } from '#lib/patterns/effects/leases.ts'
+import { slotOf } from '#lib/patterns/effects/slots.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { type Payment, requireAdmitted } from '../../services/payments/domain/payment.ts'
@@ -132,7 +133,7 @@ function depositOf(requested: RequestedDeposit): Payment {
     expirePaymentEffect.newEffect(deposit, {}, { at, due_at: expires_at }),
     newEventEffect(deposit, 'payment.created', { at }),
   ]
-  return { ...deposit, effects }
+  return { ...deposit, slot: slotOf({ c_id: deposit.c_id }), effects }
 }
 
 function withLeases(payment: Payment): Payment {

@@ -1,6 +1,6 @@
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import { every, now } from '#lib/base/time.ts'
-import type { Collection, Stored } from '#lib/store/store.ts'
+import type { Collection, Range, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { createBackgroundWork } from './background-work.ts'
 import type { ClockGuard } from './clock-guard.ts'
@@ -10,8 +10,11 @@ interface DueVisitor<D> {
   readonly visit: (document: Stored<D>) => Promise<void>
   /** Whether more documents may be visited. Without room nothing is read. */
   readonly hasRoom: () => boolean
-  /** Documents before this time are due: the present unless given. */
-  readonly dueBefore?: () => Date
+  /** What is due: everything before the present unless given. */
+  readonly rangeOf?: () => Range | readonly Range[]
+  readonly page_size?: number
+  /** How many documents are visited at once. */
+  readonly concurrency?: number
 }
 
 const PAGE_SIZE = 256
@@ -23,16 +26,42 @@ const CONCURRENCY = 32
  * Makes the walk through the documents that are due in an index. Each call visits some pages and begins after the last
  * document of the previous call, so that documents which stay due hide nothing behind them. It begins with the longest
  * due again when the end is reached, or when there was no room. The documents of a page are visited in random order,
- * because several processes read the same page.
+ * because several processes read the same page. A call returns whether it has reached the end.
  */
 export function createDueWalk<D extends object>(
   collection: Collection<D>,
   index: string,
-  { visit, hasRoom, dueBefore = now }: DueVisitor<D>,
-): () => Promise<void> {
+  {
+    visit,
+    hasRoom,
+    rangeOf = () => ({ to: now() }),
+    page_size = PAGE_SIZE,
+    concurrency = CONCURRENCY,
+  }: DueVisitor<D>,
+): () => Promise<boolean> {
   let after: Stored<D> | undefined
+  return async () => {
+    for (let page = 0; page < PAGES_MAX; page += 1) {
+      if (!hasRoom()) {
+        after = undefined
+        return false
+      }
+      const due = await collection.find(index, rangeOf(), { limit: page_size, after: after && { ...after } })
+      after = due.length < page_size ? undefined : due.at(-1)
+      await visitAll(due, { visit, hasRoom, concurrency })
+      if (!after) return true
+    }
+    return false
+  }
+}
 
-  async function visitFrom(queue: Iterator<Stored<D>>): Promise<void> {
+/** Visits due documents in random order, while there is room. Never rejects. */
+export async function visitAll<D extends object>(
+  due: readonly Stored<D>[],
+  { visit, hasRoom, concurrency = CONCURRENCY }: Omit<DueVisitor<D>, 'rangeOf' | 'page_size'>,
+): Promise<void> {
+  const queue = shuffled(due).values()
+  async function visitNext(): Promise<void> {
     while (hasRoom()) {
       const { value, done } = queue.next()
       if (done) return
@@ -43,24 +72,7 @@ export function createDueWalk<D extends object>(
       }
     }
   }
-
-  return async () => {
-    for (let page = 0; page < PAGES_MAX; page += 1) {
-      if (!hasRoom()) {
-        after = undefined
-        return
-      }
-      const due = await collection.find(
-        index,
-        { to: dueBefore() },
-        { limit: PAGE_SIZE, after: after && { ...after } },
-      )
-      after = due.length < PAGE_SIZE ? undefined : due.at(-1)
-      const queue = shuffled(due).values()
-      await Promise.all(Array.from({ length: CONCURRENCY }, () => visitFrom(queue)))
-      if (!after) return
-    }
-  }
+  await Promise.all(Array.from({ length: concurrency }, visitNext))
 }
 
 /**

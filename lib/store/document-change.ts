@@ -27,6 +27,7 @@ const INTERNAL: ReadonlySet<string> = new Set([
   'act_ids',
   'act_changes',
   'effects',
+  'slot',
   'money_due_at',
   'independent_due_at',
   'external_due_at',

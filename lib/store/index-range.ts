@@ -1,9 +1,10 @@
 import type { Body } from './check.ts'
-import { type KeyPart, keyPartText, kindRange } from './keys.ts'
+import { type KeyPart, keyPartsText, keyPartText, kindRange } from './keys.ts'
 import { type Index, keyText, type Layout, valueAt } from './layout.ts'
 import type { FindOptions, Range } from './store.ts'
 
 const LIMIT_MAX = 1_000
+const RANGES_MAX = 64
 /** Sorts after every continuation of a key part, because characters up to this one are escaped inside a part. */
 const PAST = '!'
 
@@ -50,6 +51,41 @@ export function parseIndexRange(
     keyPartText(value)
   }
   return { index, equals, from, to, after: position(layout, index, equals, options.after), limit, reverse }
+}
+
+/**
+ * Checks the arguments of a `find` that may read several ranges. Each of the result has the whole limit, and a position of its own in
+ * its range. Throws `TypeError` as `parseIndexRange` does, and for several ranges that cannot be read as one.
+ */
+export function parseIndexRanges(
+  layout: Layout,
+  name: string,
+  range: Range | readonly Range[],
+  options: FindOptions,
+): readonly [IndexRange, ...IndexRange[]] {
+  if (!areSeveral(range)) return [parseIndexRange(layout, name, range, options)]
+  const place = `${layout.name}: find ${name}`
+  const [first, ...others] = range.map((each) => inOwnRange(parseIndexRange(layout, name, each, options)))
+  if (first === undefined || others.length >= RANGES_MAX)
+    throw new TypeError(`${place}: a find reads 1 to ${RANGES_MAX} ranges`)
+  if (first.index.unique || first.index.many || first.reverse)
+    throw new TypeError(
+      `${place}: several ranges are read forwards, of an index that is not unique and not of elements`,
+    )
+  const values = [first, ...others].map(({ equals }) => keyPartsText(equals))
+  if (new Set(values).size < values.length || [first, ...others].some(({ equals }) => equals.length !== 1))
+    throw new TypeError(`${place}: each of several ranges fixes the first field, by a value of its own`)
+  return [first, ...others]
+}
+
+function areSeveral(range: Range | readonly Range[]): range is readonly Range[] {
+  return Array.isArray(range)
+}
+
+/** The range with the position, which may be of a document of another range, as a position in this one. */
+function inOwnRange(range: IndexRange): IndexRange {
+  const { equals, after } = range
+  return { ...range, after: after && { ...after, values: [...equals, ...after.values.slice(equals.length)] } }
 }
 
 /** A checked `count`: the index, and the part of it to read. */

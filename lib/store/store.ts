@@ -109,8 +109,12 @@ export interface Collection<D extends object> {
   insert(document: D, options?: InsertOptions): Promise<Stored<D>>
   /** The document with this key, or `undefined`. `key` holds exactly the fields of the collection's key. */
   get(key: Fields, options?: GetOptions): Promise<Stored<D> | undefined>
-  /** Documents of a range in the order of the index, and equal ones in the order of the key. */
-  find(index: string, range: Range, options: FindOptions): Promise<Stored<D>[]>
+  /**
+   * Documents of a range in the order of the index, and equal ones in the order of the key. Up to 64 ranges are read in one
+   * command and moment, as one range in the order of the second field of the index: each fixes the first field, by a value of its
+   * own. The index must not be unique or of array elements, and the order is forwards.
+   */
+  find(index: string, range: Range | readonly Range[], options: FindOptions): Promise<Stored<D>[]>
   /**
    * How many documents of a range there are by the value of the last field of the index, a string that each has. All of the
    * answer is of one moment, which contains every write that was acknowledged before, so it is exact where one page after

@@ -133,9 +133,9 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'the sweeper leaves out money',
-    file: 'lib/patterns/effects/runner.ts',
-    search: 'for (const lane of LANES) {',
-    replace: 'for (const lane of LANES.slice(1)) {',
+    file: 'lib/patterns/effects/sweeper.ts',
+    search: 'return LANES.map((lane) => {',
+    replace: 'return LANES.slice(1).map((lane) => {',
   },
   {
     name: 'a failed try removes its effect',

@@ -18,9 +18,9 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a process does not sweep what others have left',
-    file: 'lib/patterns/effects/runner.ts',
-    search: 'timers.push(every(sweep_ms, () =>',
-    replace: 'timers.push(every(sweep_ms * 1e6, () =>',
+    file: 'lib/patterns/effects/sweeper.ts',
+    search: 'track(sweep(), onError), onError, first_ms)',
+    replace: 'track(sweep(), onError), onError, first_ms * 1e6)',
     needs: ['role is killed'],
   },
   {

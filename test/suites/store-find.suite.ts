@@ -151,6 +151,62 @@ export function findSuite(subject: StoreUnderTest): void {
       expect(await past(-5, true)).toEqual([])
     })
 
+    test('reads several ranges of an index as one, in the order of the next field', async () => {
+      const items = await subject.collection()
+      for (const [shop, rank, id] of [
+        ['a', 3, 1],
+        ['a', 1, 2],
+        ['b', 2, 3],
+        ['b', 3, 0],
+        ['c', 0, 4],
+        ['d', 1, 5],
+        ['\u{1d11e}', 1, 6],
+      ] as const)
+        await items.insert({ shop, id, rank })
+      await items.insert({ shop: 'a', id: 7 })
+      const ranges = (...equals: string[]): Range[] => equals.map((shop) => ({ equals: [shop] }))
+      const read = async (several: readonly Range[]) => {
+        const whole = idsOf(await items.find('by_rank', several, { limit: 100 }))
+        for (const limit of [1, 2, 3])
+          expect(await pages(items, 'by_rank', several, limit, false)).toEqual(whole)
+        return whole
+      }
+      expect(await read(ranges('b', 'a'))).toEqual([7, 2, 3, 1, 0])
+      expect(await read(ranges('\u{1d11e}', 'nowhere', 'd', 'a'))).toEqual([7, 2, 5, 6, 1])
+      expect(await read(ranges('b'))).toEqual([3, 0])
+      expect(await read(ranges('no', 'where'))).toEqual([])
+      expect(
+        await read([
+          { equals: ['d'], to: 2 },
+          { equals: ['a'], from: 2 },
+          { equals: ['c'], to: 2 },
+          { equals: ['b'], to: 2 },
+        ]),
+      ).toEqual([4, 5, 1])
+      const many = Array.from({ length: 64 }, (_, at): Range => ({ equals: [`${at}`], to: 5 }))
+      expect(await read([...many.slice(1), { equals: ['a'], to: 3 }])).toEqual([2])
+      expect(await items.find('by_rank', many, { limit: 9, after: { shop: 'z', id: 1, rank: 2 } })).toEqual(
+        [],
+      )
+    })
+
+    test('refuses several ranges that cannot be read as one', async () => {
+      const items = await subject.collection()
+      const refused: [string, readonly Range[], { reverse?: true }?][] = [
+        ['by_rank', []],
+        ['by_rank', Array.from({ length: 65 }, (_, at) => ({ equals: [`${at}`] }))],
+        ['by_rank', [{ equals: ['a'] }, { equals: ['a'], from: 1 }]],
+        ['by_rank', [{ equals: ['a'] }, { equals: ['b', 1] }]],
+        ['by_rank', [{ equals: ['a'] }, { equals: ['b'] }], { reverse: true }],
+        ['by_due', [{ to: new Date(1) }, { from: new Date(2) }]],
+        ['by_code', [{ equals: ['a'] }, { equals: ['b'] }]],
+        ['by_tag', [{ equals: ['a', 'x'] }, { equals: ['a', 'y'] }]],
+        ['key', [{ equals: ['a'] }, { equals: ['b'] }]],
+      ]
+      for (const [index, ranges, options] of refused)
+        await expect(items.find(index, ranges, { limit: 1, ...options })).rejects.toBeInstanceOf(TypeError)
+    })
+
     test('reflects replacements and deletions', async () => {
       const items = await subject.collection()
       const due = { at: new Date(1) }
@@ -221,7 +277,7 @@ export function findSuite(subject: StoreUnderTest): void {
 async function pages(
   items: Collection<Item>,
   index: string,
-  range: Range,
+  range: Range | readonly Range[],
   limit: number,
   reverse: boolean,
 ): Promise<unknown[]> {

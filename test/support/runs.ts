@@ -1,5 +1,6 @@
 import { createHeldLeases } from '#lib/patterns/effects/held-leases.ts'
 import type { Runs } from '#lib/patterns/effects/runs.ts'
+import { WHOLE_SHARE } from '#lib/patterns/effects/slots.ts'
 
 /** A run whose process never dies and never finds another one dead, for tests of something else. */
 export const lastingRun: Runs = {
@@ -8,6 +9,7 @@ export const lastingRun: Runs = {
   mayAct: () => true,
   isDead: () => false,
   dead: () => [],
+  divide: () => () => WHOLE_SHARE,
   stop: async () => {},
 }
 

@@ -54,9 +54,11 @@ export interface Effect {
   readonly failure?: string
 }
 
-/** The fields of a document that has effects. `withDueTimes` derives all of them except `traceparent` from `effects`. */
+/** The fields of a document that has effects. `withDueTimes` derives the times and the delay from `effects`. */
 export interface EffectDocument {
   readonly effects: readonly Effect[]
+  /** The part of the due work that the document belongs to (`slots.ts`). Its insert sets it, from its key. */
+  readonly slot?: number
   readonly money_due_at?: Date
   readonly independent_due_at?: Date
   readonly external_due_at?: Date
@@ -75,14 +77,18 @@ export interface EffectDocument {
 
 /** The indexes that a collection of documents with effects must declare. */
 export const EFFECT_INDEXES = {
-  by_money_due: { fields: ['money_due_at'], where: 'money_due_at', across_partitions: true },
-  by_independent_due: {
-    fields: ['independent_due_at'],
+  by_money_slot: { fields: ['slot', 'money_due_at'], where: 'money_due_at', across_partitions: true },
+  by_independent_slot: {
+    fields: ['slot', 'independent_due_at'],
     where: 'independent_due_at',
     across_partitions: true,
   },
-  by_external_due: { fields: ['external_due_at'], where: 'external_due_at', across_partitions: true },
-  by_event_due: { fields: ['event_due_at'], where: 'event_due_at', across_partitions: true },
+  by_external_slot: {
+    fields: ['slot', 'external_due_at'],
+    where: 'external_due_at',
+    across_partitions: true,
+  },
+  by_event_slot: { fields: ['slot', 'event_due_at'], where: 'event_due_at', across_partitions: true },
   by_delayed: { fields: ['delayed_lane', 'delayed_since'], where: 'delayed_lane', across_partitions: true },
   by_stuck: { fields: ['stuck_at'], where: 'stuck_at', across_partitions: true },
 } as const

@@ -14,6 +14,7 @@ import { type BoundEffect, defineEffect, type EffectDefinition, type EffectHandl
 import { EFFECT_INDEXES, type EffectDocument, type Lane, withDueTimes } from './effect.ts'
 import { createEffectRunner, type EffectRunner } from './runner.ts'
 import type { Runs } from './runs.ts'
+import { slotOf } from './slots.ts'
 
 /** The smallest document with effects. */
 export interface Item extends EffectDocument {
@@ -59,7 +60,10 @@ export function defineKind(kind: string, lane: Lane): ItemEffect {
 /** An item with one effect, which has been due for `due_since_ms`. */
 export function itemWith(item_id: string, { newEffect }: ItemEffect, due_since_ms = 0): Item {
   const at = new Date(now().getTime() - due_since_ms)
-  return withDueTimes({ item_id, effects: [newEffect({ item_id }, {}, { at })] }, at)
+  return withDueTimes(
+    { item_id, slot: slotOf({ item_id }), effects: [newEffect({ item_id }, {}, { at })] },
+    at,
+  )
 }
 
 /** Opens items for each test of the calling file. The returned function gives those of the running test. */

@@ -6,6 +6,7 @@ import { withDueTimes } from './effect.ts'
 import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
 import { measureEffects } from './measure-effects.ts'
 import { putBack } from './outcomes.ts'
+import { dueRanges } from './slots.ts'
 
 const open = openItemsForEachTest()
 
@@ -36,7 +37,7 @@ test('the age of the oldest event without a receipt is also the delay of callbac
   await measureEffects('items', fixture.items)
   const series = 'multihub_delivery_oldest_due_seconds{waits_in="items"}'
   expect(await readMetric(series)).toBeGreaterThanOrEqual(90)
-  const [late] = await fixture.items.find('by_event_due', {}, { limit: 1 })
+  const [late] = await fixture.items.find('by_event_slot', dueRanges({}), { limit: 1 })
   const [effect] = late?.effects ?? []
   if (!late || !effect) throw new Error('the event is missing')
   const again = withDueTimes(putBack<Item>(effect)({ ...late, effects: [] }), new Date())

@@ -3,6 +3,7 @@ import type { Collection } from '#lib/store/store.ts'
 import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { callback_delay } from '../callback-delay.ts'
 import { dueAt, type EffectDocument, LANES } from './effect.ts'
+import { dueRanges } from './slots.ts'
 
 const oldest_due = gauge(
   'multihub_effects_oldest_due_seconds',
@@ -43,7 +44,7 @@ async function readAndSet<D extends EffectDocument>(
 ): Promise<void> {
   const at = now()
   for (const lane of LANES) {
-    const [first] = await collection.find(`by_${lane}_due`, { to: at }, { limit: 1 })
+    const [first] = await collection.find(`by_${lane}_slot`, dueRanges({ to: at }), { limit: 1 })
     const [delayed] = await collection.find('by_delayed', { equals: [lane], to: at }, { limit: 1 })
     const times = [first && dueAt(first, lane), delayed?.delayed_since]
     const oldest_ms = Math.min(...times.map((time) => time?.getTime() ?? at.getTime()))

@@ -3,6 +3,7 @@ import { withoutAct, withoutDeadline } from '#lib/base/context.ts'
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import type { Release } from '#lib/base/limit.ts'
 import { every, now, type Timer } from '#lib/base/time.ts'
+import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
 import { type Log, log } from '#lib/telemetry/log.ts'
 import { level } from '#lib/telemetry/metrics.ts'
@@ -12,13 +13,13 @@ import type { ClockGuard } from '../clock-guard.ts'
 import { insertOrGet } from '../update.ts'
 import { type BeginCheck, createBeginCheck } from './begin.ts'
 import type { BoundEffect, DocumentChange } from './define-effect.ts'
-import { countedTries, type Effect, type EffectDocument, LANES, type Lane } from './effect.ts'
+import { countedTries, type Effect, type EffectDocument, type Lane } from './effect.ts'
 import { createEffectCapacity } from './leases.ts'
 import { measureEffects } from './measure-effects.ts'
 import { createOutcomeBatcher, type OutcomeBatcher, recordFailure } from './outcomes.ts'
 import type { Runs } from './runs.ts'
 import { resetStuckEffect } from './stuck-effects.ts'
-import { createSweep } from './sweeper.ts'
+import { startSweeps } from './sweeper.ts'
 import { startTakeover } from './takeover.ts'
 import { createEffectWrites, type EffectWrites, type OnWritten } from './writes.ts'
 
@@ -139,19 +140,16 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
         const leased = await writes.takeOver(document, dueNow(document, early), capacity.reserve)
         return await (leased && runEffects(leased))
       } catch (error) {
+        if (error instanceof Conflict) return undefined
         logUnfinished(error, early)
         throw error
       }
     },
     /** Starts the sweeper, which runs what becomes due later, and takes over what a crash or a failure left behind. */
     start(): void {
-      const sweep_options = { collection, capacity, writes, runEffects: runInBackground, sweep_ms }
-      timers.push(startTakeover({ collection, keyOf, by_kind, writes, runs, mayLease, background }))
-      for (const lane of LANES) {
-        const sweep = createSweep<D>(lane, sweep_options)
-        const onError = (error: unknown): void => log.warn({ error }, 'sweep of due effects failed')
-        timers.push(every(sweep_ms, () => background.track(sweep(), onError), onError))
-      }
+      const shared = { collection, writes, runs, background }
+      timers.push(startTakeover({ ...shared, keyOf, by_kind, mayLease }))
+      timers.push(...startSweeps({ ...shared, name, capacity, runEffects: runInBackground, sweep_ms }))
       timers.push(startMeasuring(name, collection))
     },
     /** Leases nothing more, and resolves when all running work has ended. */

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import type { Heartbeat } from '../membership/membership.ts'
-import { type RunStore, type Runs, startRuns } from './runs.ts'
+import { type RunState, type RunStore, type Runs, startRuns } from './runs.ts'
+import { WHOLE_SHARE } from './slots.ts'
 
 let clock: InstalledClock
 let running: Runs[]
@@ -13,7 +14,7 @@ afterEach(() => clock[Symbol.dispose]())
 
 /** The heartbeats of one role in a shared store, which a test makes fail. */
 class Heartbeats {
-  readonly documents = new Map<string, Heartbeat<object>>()
+  readonly documents = new Map<string, Heartbeat<RunState>>()
   readonly calls: string[] = []
   is_down = false
 
@@ -26,10 +27,10 @@ class Heartbeats {
       if (this.is_down || process.is_cut_off) throw new Error('no primary')
     }
     const members: RunStore['members'] = {
-      beat: async (address) => {
+      beat: async (address, state) => {
         await call('beat')
         const version = (this.documents.get(address)?.version ?? 0) + 1
-        this.documents.set(address, { version })
+        this.documents.set(address, { ...state, version })
         return version
       },
       remove: async (address) => {
@@ -174,6 +175,50 @@ describe('the runs in a shared store', () => {
     expect(two.mayAct()).toBe(false)
     await clock.advance(1_000)
     expect(two.mayAct()).toBe(true)
+  })
+
+  test('one without room for some work gives it up with its next heartbeat, and gets it back when it has room', async () => {
+    const store = new Heartbeats()
+    const [one, two] = [await store.reach().start(), await store.reach().start()]
+    let has_room = true
+    const [oneInMoney, twoInMoney] = [
+      one.divide('items.money', () => has_room),
+      two.divide('items.money', () => true),
+    ]
+    const twoInEvents = two.divide('items.event', () => true)
+    await clock.advance(2_000)
+    const share = twoInMoney()
+    expect([...oneInMoney().own, ...share.own].toSorted((a, b) => a - b)).toEqual(WHOLE_SHARE.own)
+    expect(share.own).toHaveLength(32)
+    has_room = false
+    await clock.advance(2_000)
+    expect(twoInMoney()).toEqual(WHOLE_SHARE)
+    expect(oneInMoney().own).toEqual([])
+    expect(twoInEvents().own).toHaveLength(32)
+    has_room = true
+    await clock.advance(2_000)
+    expect(twoInMoney()).toEqual(share)
+  })
+
+  test('while no process has room, the work stays divided', async () => {
+    const store = new Heartbeats()
+    const [one, two] = [await store.reach().start(), await store.reach().start()]
+    const shares = [one, two].map((runs) => runs.divide('items.money', () => false))
+    await clock.advance(2_000)
+    expect(shares.map((share) => share().own.length)).toEqual([32, 32])
+  })
+
+  test('the work of a dead process is divided among the others', async () => {
+    const store = new Heartbeats()
+    const lost = store.reach()
+    const one = await store.reach().start()
+    await lost.start()
+    const share = one.divide('items.money', () => true)
+    await clock.advance(2_000)
+    expect(share().own).toHaveLength(32)
+    lost.is_cut_off = true
+    await clock.advance(7_000)
+    expect(share()).toEqual(WHOLE_SHARE)
   })
 
   test.each([-5_000, 5_000])('a clock that is set by %d ms changes nothing', async (step_ms) => {

@@ -3,6 +3,7 @@ import type { Collection, Store } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { createMembers, createMembership, type Member } from '../membership/membership.ts'
 import { createHeldLeases, type HeldLeases } from './held-leases.ts'
+import { createDivision, type Share } from './slots.ts'
 
 /**
  * The runs of the processes that share a store. A run is the time from a start of a process to its end. Each lease names the run of
@@ -23,6 +24,11 @@ export interface Runs {
   /** Names what is dead now. A name that is new means that leases may have become void. */
   dead(): readonly string[]
   /**
+   * Makes the function that returns the present share of this process in due work, such as `payments.money`. The work is divided
+   * among the live processes that had room for it at their last heartbeat.
+   */
+  divide(work: string, hasRoom: () => boolean): () => Share
+  /**
    * Stops the heartbeats. The others forget the run, unless it has leases that were not ended: then they find it dead, and take over.
    */
   stop(): Promise<void>
@@ -37,12 +43,17 @@ const CONFIRMED_MAX_MS = 3_000
 /** How long the heartbeat of a dead process is kept: longer than its leases, so that it is known as dead until they have ended. */
 const RUN_KEPT_MS = 120_000
 
+/** What a heartbeat says besides being alive: the due work for which the process has no room. */
+export interface RunState {
+  readonly full?: readonly string[]
+}
+
 /** The heartbeats of the processes of a role, and whether this one is the only one. */
 export type RunStore = ReturnType<typeof createRunStore>
 
 /** Makes the heartbeats of a role over the collection of `MEMBERS_SPEC` in its store: one document for each run of a process. */
 export function createRunStore(
-  collection: Collection<Member<object>>,
+  collection: Collection<Member<RunState>>,
   role: string,
   { is_alone }: Pick<Store, 'is_alone'>,
 ) {
@@ -56,12 +67,14 @@ export function createRunStore(
 export async function startRuns({ members, is_alone }: RunStore): Promise<Runs> {
   const run_id = randomHex(12)
   const held = createHeldLeases()
+  const rooms = new Map<string, () => boolean>()
+  const divide = createDivision(run_id)
   let dead: readonly string[] = []
   const membership = createMembership({
     members,
     self_address: run_id,
     isFit: () => true,
-    announce: () => ({}),
+    announce: () => ({ full: [...rooms].flatMap(([work, hasRoom]) => (hasRoom() ? [] : [work])) }),
     is_alone,
     onChange() {
       const before = dead
@@ -81,6 +94,14 @@ export async function startRuns({ members, is_alone }: RunStore): Promise<Runs> 
     mayAct: () => membership.confirmedAgoMs() < CONFIRMED_MAX_MS,
     isDead: (name) => name !== undefined && membership.isDead(name),
     dead: () => dead,
+    divide(work, hasRoom) {
+      rooms.set(work, hasRoom)
+      const isFull = (name: string): boolean => membership.heartbeatOf(name)?.full?.includes(work) ?? false
+      return () => {
+        const with_room = membership.live().filter((name) => !isFull(name))
+        return divide(with_room.length === 0 ? membership.live() : with_room)
+      }
+    },
     stop: () => (held.hasAny() ? membership.abandon() : membership.stop()),
   }
 }

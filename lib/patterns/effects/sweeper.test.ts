@@ -14,6 +14,7 @@ import {
   itemWith,
   openItemsForEachTest,
 } from './items.fixture.ts'
+import { dueRanges, slotOf } from './slots.ts'
 
 const knownEffect = defineKind('known', 'independent')
 const creditEffect = defineKind('credit', 'money')
@@ -62,7 +63,7 @@ test('many due effects of unknown kinds do not hide other effects, and are postp
   runner.start()
   await fixture().untilDone('one')
   await eventually(
-    () => fixture().items.find('by_independent_due', { to: now() }, { limit: 1 }),
+    () => fixture().items.find('by_independent_slot', dueRanges({ to: now() }), { limit: 1 }),
     (due) => due?.length === 0,
   )
   await runner.stop()
@@ -101,7 +102,7 @@ test('effects stay due while no kind of their lane has room, so that they run as
     }),
     knownEffect.bind(idleHandler),
   ])
-  const stillDue = () => fixture().items.find('by_event_due', { to: now() }, { limit: 100 })
+  const stillDue = () => fixture().items.find('by_event_slot', dueRanges({ to: now() }), { limit: 100 })
   runner.start()
   await eventually(stillDue, (due) => due?.length === 39)
   // More sweeps have passed when effects of another lane have run one after the other.
@@ -152,7 +153,7 @@ test('a hanging effect takes no place in the lane of another effect of its docum
   const at = new Date(now().getTime() - 60_000)
   const insertBoth = (item_id: string) => {
     const effects = [knownEffect, pollEffect].map((effect) => effect.newEffect({ item_id }, {}, { at }))
-    return fixture().items.insert(withDueTimes({ item_id, effects }, at))
+    return fixture().items.insert(withDueTimes({ item_id, slot: slotOf({ item_id }), effects }, at))
   }
   await Promise.all(Array.from({ length: 2_000 }, (_, number) => insertBoth(`poll-${number}`)))
   await fixture().items.insert(itemWith('one', knownEffect))
@@ -172,7 +173,9 @@ test('a hanging effect takes no place in the lane of another effect of its docum
 test('the sweep of a lane leases no effect of another lane of the same document', async () => {
   const at = new Date(now().getTime() - 60_000)
   const effects = [knownEffect, pollEffect].map((effect) => effect.newEffect({ item_id: 'one' }, {}, { at }))
-  await fixture().items.insert(withDueTimes({ item_id: 'one', effects }, at))
+  await fixture().items.insert(
+    withDueTimes({ item_id: 'one', slot: slotOf({ item_id: 'one' }), effects }, at),
+  )
   // The lane of polls is not swept, although a poll would be admitted.
   const budget: Budget<unknown> = { hasRoom: (document) => document !== undefined, reserve: () => () => {} }
   const { promise: leased, resolve: run } = Promise.withResolvers<Item>()
@@ -306,7 +309,7 @@ test('an effect without room that stays due is postponed, so that it hides nothi
   ])
   runner.start()
   await eventually(
-    () => fixture().items.find('by_external_due', { to: now() }, { limit: 1 }),
+    () => fixture().items.find('by_external_slot', dueRanges({ to: now() }), { limit: 1 }),
     (due) => due?.length === 0,
   )
   gate.release()
@@ -327,11 +330,11 @@ test('a lane whose kinds have no room is not read', async () => {
   const runner = fixture().runner([full, creditEffect.bind(idleHandler)], watched)
   runner.start()
   await eventually(
-    async () => reads.filter((index) => index === 'by_money_due').length,
+    async () => reads.filter((index) => index === 'by_money_slot').length,
     (count = 0) => count > 5,
   )
   await runner.stop()
-  expect(new Set(reads)).toEqual(new Set(['by_money_due']))
+  expect(new Set(reads)).toEqual(new Set(['by_money_slot']))
 })
 
 test('one kind without room does not stop the others of its lane', async () => {

@@ -1,17 +1,30 @@
 import { randomFraction } from '#lib/base/crypto/random.ts'
-import { now, withTimeout } from '#lib/base/time.ts'
+import { every, now, type Timer, withTimeout } from '#lib/base/time.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
-import { createDueWalk } from '../due-walk.ts'
+import { log } from '#lib/telemetry/log.ts'
+import type { BackgroundWork } from '../background-work.ts'
 import { createBudget } from './budget.ts'
-import { dueAgain, dueEffects, type Effect, type EffectDocument, type Lane, leasableAtMs } from './effect.ts'
+import {
+  dueAgain,
+  dueEffects,
+  type Effect,
+  type EffectDocument,
+  LANES,
+  type Lane,
+  leasableAtMs,
+} from './effect.ts'
 import type { EffectCapacity, Reserve } from './leases.ts'
 import { recordFailure } from './outcomes.ts'
+import type { Runs } from './runs.ts'
+import { createSweepWalk } from './sweep-walk.ts'
 import type { EffectWrites } from './writes.ts'
 
 interface SweepOptions<D extends EffectDocument> {
+  readonly name: string
   readonly collection: Collection<D>
   readonly capacity: EffectCapacity<D>
   readonly writes: EffectWrites<D>
+  readonly runs: Pick<Runs, 'divide'>
   /** Runs what was leased. Resolves when that has ended, and never rejects. */
   readonly runEffects: (document: Stored<D>) => Promise<void>
   /** The pause between two sweeps: effects that hang do not delay the next one by more. */
@@ -44,15 +57,30 @@ const POSTPONE_AFTER_MS = 5_000
 /** A postponed effect is due again after 30 to 60 s: jitter spreads effects that were due together. */
 const POSTPONE_MS = 30_000
 
+/** Starts the sweeps of all lanes. */
+export function startSweeps<D extends EffectDocument>({
+  background,
+  ...options
+}: SweepOptions<D> & { readonly background: BackgroundWork }): readonly Timer[] {
+  const { sweep_ms } = options
+  const onError = (error: unknown): void => log.warn({ error }, 'sweep of due effects failed')
+  return LANES.map((lane) => {
+    const sweep = createSweep<D>(lane, options)
+    // At a time of its own: processes that started together do not sweep together.
+    const first_ms = sweep_ms * randomFraction()
+    return every(sweep_ms, () => background.track(sweep(), onError), onError, first_ms)
+  })
+}
+
 /**
  * Makes the sweep of one lane. It runs the effects that their writer did not lease because they were due later, such as
  * an expiry or a next try, and those that a crash left. Each call walks through the lane's due index, again while there
  * is a backlog, and leases what it finds. An effect that this process cannot run, because its kind is unknown or its
  * budget has no room, is skipped, and postponed when it stays due, so that it hides nothing behind it.
  */
-export function createSweep<D extends EffectDocument>(
+function createSweep<D extends EffectDocument>(
   lane: Lane,
-  { collection, capacity, writes, runEffects, sweep_ms }: SweepOptions<D>,
+  { name, collection, capacity, writes, runs, runEffects, sweep_ms }: SweepOptions<D>,
 ): () => Promise<void> {
   const lane_budget = createBudget(RUNNING_MAX[lane])
 
@@ -75,13 +103,15 @@ export function createSweep<D extends EffectDocument>(
   }
 
   let leased: Promise<void>[] = []
-  const walk = createDueWalk(collection, `by_${lane}_due`, {
+  const hasRoom = (): boolean => lane_budget.hasRoom() && capacity.hasRoom(lane)
+  const walk = createSweepWalk(collection, lane, {
     // A visit ends when the effects are leased. They run in the background: one may take as long as a provider call.
     async visit(document) {
       const taken = await writes.takeOver(document, stickOrPostpone(lane, capacity, document), reserveInLane)
       if (taken) leased.push(runEffects(taken))
     },
-    hasRoom: () => lane_budget.hasRoom() && capacity.hasRoom(lane),
+    hasRoom,
+    share: runs.divide(`${name}.${lane}`, hasRoom),
   })
   return async () => {
     do {

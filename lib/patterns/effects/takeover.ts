@@ -8,6 +8,7 @@ import { CLOCK_OFFSET_MAX_MS } from '../clock-guard.ts'
 import type { BoundEffect } from './define-effect.ts'
 import { dueAgain, type Effect, type EffectDocument, LANES, type Lane } from './effect.ts'
 import type { Runs } from './runs.ts'
+import { dueRanges } from './slots.ts'
 import type { EffectWrites } from './writes.ts'
 
 interface TakeoverOptions<D extends EffectDocument> {
@@ -65,10 +66,10 @@ function createTakeover<D extends EffectDocument>(options: TakeoverOptions<D>): 
   /** Ends them in one lane. A document that cannot be written stops none of the others; its error is added to `errors`. */
   async function endLeasesIn(lane: Lane, horizon_ms: number, errors: unknown[]): Promise<void> {
     const from = now()
-    const to = new Date(from.getTime() + horizon_ms)
+    const ranges = dueRanges({ from, to: new Date(from.getTime() + horizon_ms) })
     let after: Readonly<Record<string, unknown>> | undefined
     do {
-      const page = await collection.find(`by_${lane}_due`, { from, to }, { limit: PAGE_SIZE, after })
+      const page = await collection.find(`by_${lane}_slot`, ranges, { limit: PAGE_SIZE, after })
       const held = page.filter((document) => document.effects.some(isVoid))
       const written = await Promise.allSettled(
         held.map((each) => writes.updateUnleased(keyOf(each), withoutVoid, each)),

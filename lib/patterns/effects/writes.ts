@@ -11,6 +11,7 @@ import { type EffectDocument, type Lease, withDueTimes } from './effect.ts'
 import { createUnusedLeases, type EffectCapacity, leaseDue, type Reserve } from './leases.ts'
 import { applyOutcomes, type EffectOutcome } from './outcomes.ts'
 import type { Runs } from './runs.ts'
+import { slotOf } from './slots.ts'
 
 /** Writes documents with effects. Each write also leases to this process the effects that can run after it. */
 export type EffectWrites<D extends EffectDocument> = ReturnType<typeof createEffectWrites<D>>
@@ -62,7 +63,7 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
   ): Promise<Stored<D>> {
     taken.forEach(runs.held.hold)
     try {
-      const stored = await put(withDueTimes(leased, at))
+      const stored = await put(completed(leased, at, keyOf))
       for (const effect of leased.effects) {
         const release = releases.get(effect.id)
         if (release) unused_leases.add(effect, release)
@@ -84,7 +85,7 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
 
   const change = createChange(leasing, onWritten)
   const replaceUnleased = (document: D, version: number) =>
-    collection.replace(withDueTimes(document, now()), version)
+    collection.replace(completed(document, now(), keyOf), version)
 
   return {
     /** Inserts a document with its effects already leased, so that the sweeper never competes with the writer. */
@@ -99,20 +100,15 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
     updateUnleased: createChange({ get: collection.get, replace: replaceUnleased }, onWritten),
     /**
      * Replaces a document that was just found by `next`, which may be the same, and leases what `reserve` accepts.
-     * `undefined` when that changes nothing and leases nothing, or when another writer was faster.
+     * `undefined` when that changes nothing and leases nothing. Throws `Conflict` when another writer was faster.
      */
     async takeOver(found: Stored<D>, next: D, reserve: Reserve<D>): Promise<Stored<D> | undefined> {
       const at = now()
       const result = lease(next, at, reserve)
       if (result.leased === found) return undefined
-      try {
-        const stored = await writeLeased(result, at, (changed) => collection.replace(changed, found.version))
-        onWritten(stored, found)
-        return stored
-      } catch (error) {
-        if (error instanceof Conflict) return undefined
-        throw error
-      }
+      const stored = await writeLeased(result, at, (changed) => collection.replace(changed, found.version))
+      onWritten(stored, found)
+      return stored
     },
     /**
      * Lets this process run the effect now if a write of this process that is known to have succeeded leased it. Returns
@@ -121,6 +117,11 @@ export function createEffectWrites<D extends EffectDocument>(options: EffectWrit
     useLease: unused_leases.use,
     writeOutcomes: createOutcomeWriter({ keyOf, isStopping, change, runs }),
   }
+}
+
+/** The document as it is stored: with its due times and its slot. */
+function completed<D extends EffectDocument>(document: D, at: Date, keyOf: (document: D) => Fields): D {
+  return { ...withDueTimes(document, at), slot: document.slot ?? slotOf(keyOf(document)) }
 }
 
 function leasesOf({ effects }: EffectDocument, ids: ReadonlySet<string>): readonly Lease[] {

@@ -1,6 +1,6 @@
 import { checkDocument, checkVersion, firstVersion } from '../check.ts'
 import { Conflict, Duplicate } from '../errors.ts'
-import { parseCountRange, parseIndexRange } from '../index-range.ts'
+import { parseCountRange, parseIndexRanges } from '../index-range.ts'
 import { keyFields, keyText, type Layout } from '../layout.ts'
 import type { Collection, Stored } from '../store.ts'
 import type { KeyPrefixes } from './catalog.ts'
@@ -65,10 +65,8 @@ export function createCollection<D extends object>(
       })
     },
     async find(index, range, options) {
-      const index_range = parseIndexRange(layout, index, range, options)
-      return environment.read(() =>
-        findDocuments(environment.table, prefixes, documents, index_range).map(typed),
-      )
+      const ranges = parseIndexRanges(layout, index, range, options)
+      return environment.read(() => findDocuments(environment.table, prefixes, documents, ranges).map(typed))
     },
     count: async (index, range, { limit_ms }) =>
       countDocuments(environment, prefixes, layout, parseCountRange(layout, index, range), limit_ms),

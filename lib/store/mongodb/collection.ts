@@ -1,12 +1,12 @@
 import { BSON } from 'mongodb'
 import { type Body, checkDocument, checkDocumentSize, checkVersion, firstVersion } from '../check.ts'
 import { Conflict, PrecedingWriteFailed } from '../errors.ts'
-import { parseCountRange, parseIndexRange } from '../index-range.ts'
+import { parseCountRange, parseIndexRanges } from '../index-range.ts'
 import { checkKeyLength } from '../keys.ts'
 import { entryTexts, expiryOf, keyFields, keyText, type Layout } from '../layout.ts'
 import type { Collection, Stored } from '../store.ts'
 import { type MongoCollection, type StoredDocument, withoutId } from './documents.ts'
-import { keyFilter, liveFilter, rangeQuery } from './filters.ts'
+import { keyFilter, liveFilter, rangeQuery, rangesQuery } from './filters.ts'
 import { createInsertGroups } from './insert-groups.ts'
 import { writeUnique } from './write-unique.ts'
 
@@ -47,9 +47,9 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       return found === null ? undefined : typed(found)
     },
     async find(index, range, options) {
-      const index_range = parseIndexRange(layout, index, range, options)
-      const { filter, sort, hint } = rangeQuery(target, index_range)
-      const { limit } = index_range
+      const ranges = parseIndexRanges(layout, index, range, options)
+      const { filter, sort, hint } = rangesQuery(target, ranges)
+      const [{ limit }] = ranges
       const page = { sort: new Map(sort), hint, limit, batchSize: limit, ...concernOf(options.linearizable) }
       const found = await calls.read((limits) => documents.find(filter, { ...limits, ...page }).toArray())
       return found.map(typed)

@@ -1,6 +1,6 @@
 import type { Body } from '../check.ts'
 import { type IndexRange, rangeBounds } from '../index-range.ts'
-import type { KeyPart } from '../keys.ts'
+import { type KeyPart, keyPartsText } from '../keys.ts'
 import { dotted, type Index, keyText, type Layout, valueAt } from '../layout.ts'
 import type { Condition, MongoCollection } from './documents.ts'
 
@@ -52,6 +52,31 @@ export function rangeQuery(
     conditions.push(afterPosition(order, values, range.reverse))
   }
   return { filter: all(conditions), sort: new Map(order.map((path) => [path, direction])), hint: index.name }
+}
+
+/** The same for several ranges, each of which fixes the first field by a value of its own. */
+export function rangesQuery(
+  target: Pick<MongoCollection, 'layout' | 'now_ms'>,
+  [first, ...others]: readonly [IndexRange, ...IndexRange[]],
+): ReturnType<typeof rangeQuery> {
+  const one = rangeQuery(target, first)
+  if (others.length === 0) return one
+  const { index, after } = first
+  // Ranges with the same bounds share a condition: the server merges what it reads for each value of `$in`.
+  const same_bounds = Map.groupBy([first, ...others], ({ from, to }) => keyPartsText([from, to]))
+  const field = pathOf(index, 0)
+  const alternatives = [...same_bounds.values()].map((same) =>
+    all([{ [field]: { $in: same.flatMap(({ equals }) => equals) } }, ...rangeConditions(same[0] ?? first)]),
+  )
+  const conditions = [{ $or: alternatives }, ...presence(index), liveFilter(target)]
+  if (after !== undefined) {
+    const order = [...one.sort.keys()]
+    const [next = null, ...rest] = [...after.values.slice(first.equals.length), after.key]
+    // The first condition bounds what the server reads, the second one leaves out what the page before has.
+    if (next !== null && order[0] !== undefined) conditions.push({ [order[0]]: { $gte: next } })
+    conditions.push(afterPosition(order, [next, ...rest], false))
+  }
+  return { ...one, filter: all(conditions) }
 }
 
 function idConditions(range: IndexRange): Condition[] {

@@ -118,7 +118,7 @@ export function createPipeline(options: PipelineOptions) {
     visit: assignment.takeUnowned,
   })
 
-  function repeat(action: () => Promise<void>, message: string, pause_ms = TICK_MS): void {
+  function repeat(action: () => Promise<unknown>, message: string, pause_ms = TICK_MS): void {
     const onError = (error: unknown): void => log.warn({ error }, message)
     timers.push(every(pause_ms, () => background.track(action(), onError), onError))
   }

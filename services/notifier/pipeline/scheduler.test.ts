@@ -29,7 +29,8 @@ beforeEach(() => {
   const few = { all: 8, unproven: 8, sick: 1, retry: 8 }
   scheduler = createScheduler({
     deliveries: {
-      async find(_index, { equals: [, try_kind] = [] }, { limit }) {
+      async find(_index, range, { limit }) {
+        const [, try_kind] = 'equals' in range ? range.equals : []
         read_lanes.push(try_kind)
         return stored.filter((delivery) => delivery.try_kind === try_kind).slice(0, limit)
       },

@@ -115,7 +115,7 @@ export function startRetentionWalk(
     clock_guard,
     interval_ms: WALK_MS,
     failure: 'the persons of old payments could not be erased',
-    dueBefore: () => new Date(now().getTime() - retention_ms),
+    rangeOf: () => ({ to: new Date(now().getTime() - retention_ms) }),
     async visit(payment) {
       await eraseEnded(deps, payment, payment.erase_when_ended ? 'request' : 'retention')
     },

@@ -80,7 +80,7 @@ export function startRetentionWalk<D extends ErasableResource>(
     clock_guard,
     interval_ms: WALK_MS,
     failure: `old documents of ${spec.name} could not be erased`,
-    dueBefore: () => new Date(now().getTime() - retention_ms),
+    rangeOf: () => ({ to: new Date(now().getTime() - retention_ms) }),
     visit: (resource) => eraseResource(deps, resource),
   })
 }

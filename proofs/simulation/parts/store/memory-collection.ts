@@ -27,7 +27,7 @@ export interface MemoryCollection {
   replace(document: StoredBody, expected_version: number, now_ms: number): void
   delete(key: string, expected_version: number, now_ms: number): void
   get(key: string, now_ms: number): StoredBody | undefined
-  find(range: IndexRange, now_ms: number): StoredBody[]
+  find(ranges: readonly IndexRange[], now_ms: number): StoredBody[]
   count(range: CountRange): ReadonlyMap<string, number>
   /** Deletes what expired before a time, as the server's own sweeper does. */
   deleteExpired(now_ms: number): void
@@ -82,19 +82,19 @@ export function createMemoryCollection(
   return {
     layout,
     addIndexes: indexes.add,
-    find(range, now_ms) {
+    find(ranges, now_ms) {
       const found: StoredBody[] = []
-      for (const key of indexes.keysIn(range)) {
+      for (const key of indexes.keysIn(ranges)) {
         const document = documents.get(key)
         if (isLive(document, now_ms)) found.push(document)
-        if (found.length === range.limit) break
+        if (found.length === ranges[0]?.limit) break
       }
       return found
     },
     count(range) {
       const counts = new Map<string, number>()
       const field = range.index.paths.at(-1) ?? []
-      for (const key of indexes.keysIn({ ...range, after: undefined, limit: 1, reverse: false })) {
+      for (const key of indexes.keysIn([{ ...range, after: undefined, limit: 1, reverse: false }])) {
         const value = valueAt(documents.get(key) ?? {}, field)
         if (typeof value !== 'string') throw new TypeError(`${layout.name}: ${key} has no text to count by`)
         counts.set(value, (counts.get(value) ?? 0) + 1)

@@ -13,8 +13,8 @@ export interface MemoryIndexes {
   update(key: string, before: Body | undefined, after: Body | undefined): void
   /** The documents that have a unique value of this one, each with the name of the index. */
   holders(document: Body): Iterable<{ readonly holder: string; readonly index: string }>
-  /** The keys of the documents of a range, in its order. */
-  keysIn(range: IndexRange): Iterable<string>
+  /** The keys of the documents of one or several ranges, in their order. */
+  keysIn(ranges: readonly IndexRange[]): Iterable<string>
 }
 
 interface MemoryIndex {
@@ -62,11 +62,23 @@ export function createIndexes(layout: Layout, documents: ReadonlyMap<string, Bod
         }
       }
     },
-    *keysIn(range) {
-      const [low, high] = boundsOf(range)
-      for (const { key } of indexes.get(range.index.name)?.entries.between(low, high, range.reverse) ?? []) {
-        yield key
+    *keysIn(ranges) {
+      const found = ranges.map((range) => {
+        const [low, high] = boundsOf(range)
+        const fixed_length = ranges.length === 1 ? 0 : sortable(` ${keyPartsText(range.equals)} `).length
+        const entries = indexes.get(range.index.name)?.entries.between(low, high, range.reverse) ?? []
+        return { entries, fixed_length }
+      })
+      const [only, ...others] = found
+      if (only !== undefined && others.length === 0) {
+        for (const { key } of only.entries) yield key
+        return
       }
+      const merged = found.flatMap(({ entries, fixed_length }) =>
+        [...entries].map(({ position, key }) => ({ position: position.slice(fixed_length), key })),
+      )
+      merged.sort((one, other) => (one.position < other.position ? -1 : 1))
+      for (const { key } of merged) yield key
     },
   }
 }

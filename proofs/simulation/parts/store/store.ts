@@ -2,7 +2,7 @@ import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { checkDocument, checkDocumentSize, checkVersion, firstVersion } from '#lib/store/check.ts'
 import { PrecedingWriteFailed } from '#lib/store/errors.ts'
-import { parseCountRange, parseIndexRange } from '#lib/store/index-range.ts'
+import { parseCountRange, parseIndexRanges } from '#lib/store/index-range.ts'
 import { checkKeyLength } from '#lib/store/keys.ts'
 import { entryTexts, expiryOf, keyFields, keyText, type Layout, parseLayout } from '#lib/store/layout.ts'
 import type { Collection, Store, Stored } from '#lib/store/store.ts'
@@ -121,10 +121,10 @@ function openCollection<D extends object>(
       })
     },
     async find(index, range, options) {
-      const index_range = parseIndexRange(layout, index, range, options)
+      const ranges = parseIndexRanges(layout, index, range, options)
       const now_ms = clock.now_ms()
       return await carry(commandOf('find', index, options.linearizable), (source = target) =>
-        source.find(index_range, now_ms).map(typed),
+        source.find(ranges, now_ms).map(typed),
       )
     },
     async count(index, range, { limit_ms }) {
