@@ -11,8 +11,15 @@ import { demonstrationToken, writeDemo } from './demo.ts'
 import { localVariables, readDemo } from './local.ts'
 import { startReference } from './reference/reference-server.ts'
 
-/** `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). */
-export async function startLocal(given: Variables, lifecycle: Lifecycle): Promise<ReadyUrls> {
+/**
+ * `npm start`: runs the whole system in this process, on embedded files, with demonstration data (R1 to R4). The first start prints
+ * the next steps.
+ */
+export async function startLocal(
+  given: Variables,
+  lifecycle: Lifecycle,
+  print: (text: string) => void,
+): Promise<ReadyUrls> {
   const { variables, home, reference_port } = await localVariables(given)
   await refuseWhenRunning(home)
   const { urls: role_urls, operator } = await startRoles(ROLES, variables, lifecycle, {
@@ -28,8 +35,7 @@ export async function startLocal(given: Variables, lifecycle: Lifecycle): Promis
   const demo = await readDemo(home)
   const operator_token = await demonstrationToken(operator, demo?.operator.token)
   await writeDemo(home, urls, operator_token, operator)
-  if (demo === undefined)
-    process.stderr.write(welcome(home, urls) + (variables['MULTIHUB_SCANNER'] ? '' : WITHOUT_SCANNER))
+  if (demo === undefined) print(welcome(home, urls) + (variables['MULTIHUB_SCANNER'] ? '' : WITHOUT_SCANNER))
   return urls
 }
 
@@ -78,4 +84,5 @@ README.md continues with a first payment. Every method, with a panel to try it: 
 `
 }
 
-if (import.meta.main) runProcess((lifecycle) => startLocal(process.env, lifecycle))
+const print = (text: string): void => void process.stderr.write(text)
+if (import.meta.main) runProcess((lifecycle) => startLocal(process.env, lifecycle, print))

@@ -13,7 +13,7 @@ import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { casesOf } from '../support/property-runs.ts'
 import { callbackSecret } from '../support/receiver.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { describeLanguage, LANGUAGES } from './languages.ts'
 import type { Runner, RunnerAnswer } from './runner.ts'
@@ -26,11 +26,11 @@ const BANK = { account: { id: '123456789012' }, ifsc: 'SBIN0001234' }
 /** Short waits, and more tries than any scenario has faults. */
 const RETRIES = { timeout_ms: 3_000, tries_max: 5, wait_ms: 10, wait_max_ms: 2_000, deadline_ms: 60_000 }
 
-let system: TestSystem
+let system: SystemHere
 let proxy: FaultProxy
 let alpha: MerchantClient
 beforeAll(async () => {
-  system = await startOneProcess({ MULTIHUB_SCANNER: 'none' })
+  system = await startHere({ MULTIHUB_SCANNER: 'none' })
   proxy = await startFaultProxy(system.demo().base_url)
   alpha = merchantClient(system.demo)
 })

@@ -9,15 +9,15 @@ import { ROOT } from '../../scripts/sources/sources.ts'
 import { signDelivery } from '../../services/notifier/delivery/sign-delivery.ts'
 import { freePort } from '../support/free-port.ts'
 import { merchantClient } from '../support/merchant.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 import { describeLanguage, OLDER_NODES } from './languages.ts'
 import type { Runner } from './runner.ts'
 
 const SECRET = '1'.repeat(64)
 
-let system: TestSystem
+let system: SystemHere
 beforeAll(async () => {
-  system = await startOneProcess()
+  system = await startHere()
 })
 afterAll(() => system?.end())
 

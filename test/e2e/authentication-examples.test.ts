@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { testWith } from '../support/needs.ts'
 import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 const MERCHANTS = join(import.meta.dirname, '..', '..', 'docs', 'merchants')
 const EXAMPLES = join(MERCHANTS, 'examples')
@@ -61,10 +61,10 @@ function programOf(name: string): readonly [program: string, script: string] {
 }
 
 describe('the examples of the authentication page', () => {
-  let system: TestSystem
+  let system: SystemHere
   let receiver: Receiver
   beforeAll(async () => {
-    system = await startOneProcess()
+    system = await startHere()
     receiver = await startReceiver()
   })
   const forgers: (() => Promise<void>)[] = []

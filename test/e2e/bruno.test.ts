@@ -9,17 +9,17 @@ import { BRUNO_FOLDER } from '../../scripts/docs/bruno.ts'
 import { ROOT } from '../../scripts/sources/sources.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { findInstalledProgram } from '../support/needs.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 const bruno = findInstalledProgram('bru')
 const testWithBruno = bruno === undefined ? test.skip : test
 
-let system: TestSystem
+let system: SystemHere
 /** A data folder with the demo.json of the system. */
 let home: string
 beforeAll(async () => {
   if (bruno === undefined) return
-  system = await startOneProcess({ MULTIHUB_SCANNER: 'none' })
+  system = await startHere({ MULTIHUB_SCANNER: 'none' })
   home = await mkdtemp(join(tmpdir(), 'multihub-bruno-'))
   await writeFile(join(home, 'demo.json'), JSON.stringify(system.demo()))
 })

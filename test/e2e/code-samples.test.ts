@@ -10,7 +10,7 @@ import { describeLanguage, LANGUAGES } from '../clients/languages.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { testWith } from '../support/needs.ts'
 import { OPENAPI_DOCUMENT, OPENAPI_DOCUMENT_V2 } from '../support/openapi.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 import { SAMPLE_PROGRAMS, type Samples, withClient } from './code-samples.fixture.ts'
 
 const run = promisify(execFile)
@@ -40,10 +40,10 @@ function samplesOf(label: string, version: keyof typeof DOCUMENTS): Samples {
 }
 
 let folder: string
-let system: TestSystem
+let system: SystemHere
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'multihub-samples-'))
-  system = await startOneProcess()
+  system = await startHere()
 })
 afterAll(async () => {
   await system?.end()

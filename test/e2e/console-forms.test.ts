@@ -9,7 +9,7 @@ import { type Operator, operatorOf } from '../support/operator.ts'
 import { send } from '../support/public-client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { PATHS, signV1 } from '../support/sign-request.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 import { dialogsSuite } from './console-dialogs.suite.ts'
 import { liveSuite } from './console-live.suite.ts'
 import { settlementSuite } from './console-settlement.suite.ts'
@@ -20,7 +20,7 @@ const test = 'skip' in browser ? jestTest.skip : jestTest
 /** A name with a script and a mark that turns the direction of text. */
 const HOSTILE_NAME = `Gamma <img src=x onerror="window.hacked=1">\u202Egpj.exe "'><script>window.hacked=1</script>`
 
-let system: TestSystem
+let system: SystemHere
 let pages: TestConsole
 let alpha: MerchantClient
 let operator: Operator
@@ -34,7 +34,7 @@ let refundId: string
 beforeAll(async () => {
   if ('skip' in browser) return
   receiver = await startReceiver(() => ({ status: is_receiver_down ? 500 : 200 }))
-  system = await startOneProcess({ MULTIHUB_SCANNER: 'none' })
+  system = await startHere({ MULTIHUB_SCANNER: 'none' })
   pages = createTestConsole(browser, system.demo)
   alpha = merchantClient(system.demo)
   operator = operatorOf(system.demo())

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { testWith } from '../support/needs.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -16,14 +16,14 @@ const testInBash = testWith('bash', 'openssl', 'curl')
 /** What a reader does in other terminals: here the system runs already, and the test listens. */
 const OTHER_TERMINAL = /^(?:npm start|\.\/multihub listen.*)\n$/
 
-let system: TestSystem
+let system: SystemHere
 /** A data folder with the demo.json of the system. */
 let home: string
 /** What the commands of a page find in their environment: the local run, whose token sees all merchants. */
 let variables: Record<string, string>
 const listeners: ChildProcess[] = []
 beforeAll(async () => {
-  system = await startOneProcess()
+  system = await startHere()
   home = await mkdtemp(join(tmpdir(), 'multihub-commands-'))
   await writeFile(join(home, 'demo.json'), JSON.stringify(system.demo()))
   const path = [dirname(process.execPath), process.env['PATH']].join(delimiter)

@@ -19,7 +19,7 @@ import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { testWith } from '../support/needs.ts'
 import { SERVERS_FOLDER } from '../support/programs.ts'
 import { skipWithout } from '../support/skip.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 /** A team has the address, a token, `proto/` and the public packages of its language, but none of our code. */
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -28,11 +28,11 @@ const TEAM_TOKEN = 'a token of the reporting team'.replaceAll(' ', '-')
 const require = createRequire(import.meta.url)
 const run = promisify(execFile)
 
-let system: TestSystem
+let system: SystemHere
 let address: string
 beforeAll(async () => {
   const sha256 = createHash('sha256').update(TEAM_TOKEN).digest('hex')
-  system = await startOneProcess({ MULTIHUB_RPC_CALLERS: `internal:${sha256}` })
+  system = await startHere({ MULTIHUB_RPC_CALLERS: `internal:${sha256}` })
   address = new URL(system.demo().grpc_url).host
 })
 afterAll(() => system?.end())

@@ -12,10 +12,10 @@ import {
 import { type PublicRequest, type PublicResponse, send } from '../support/public-client.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { PATHS, signResend, signV1, signV2 } from '../support/sign-request.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 import { type RecordedExchange, type Recorder, startRecorder } from './openapi.recorder.ts'
 
-let system: TestSystem
+let system: SystemHere
 let recorder: Recorder
 let receiver: Receiver
 let alpha: MerchantClient
@@ -23,7 +23,7 @@ let alpha: MerchantClient
 const demo = (): Demo => ({ ...system.demo(), base_url: recorder.base_url })
 
 beforeAll(async () => {
-  system = await startOneProcess({ MULTIHUB_SANDBOX_DELAY: '10ms', MULTIHUB_OPENAPI: 'true' })
+  system = await startHere({ MULTIHUB_SANDBOX_DELAY: '10ms', MULTIHUB_OPENAPI: 'true' })
   recorder = await startRecorder(() => system.demo().base_url)
   receiver = await startReceiver()
   alpha = merchantClient(demo)

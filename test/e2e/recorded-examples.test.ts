@@ -4,15 +4,15 @@ import { RECORDED, RECORDED_PATH, type RecordedExamples } from '../../gateway/op
 import { merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 import { recordExamples } from './recorded-examples.fixture.ts'
 
-let system: TestSystem
+let system: SystemHere
 let receiver: Receiver
 let seen: RecordedExamples
 
 beforeAll(async () => {
-  system = await startOneProcess({ MULTIHUB_SCANNER: 'none' })
+  system = await startHere({ MULTIHUB_SCANNER: 'none' })
   receiver = await startReceiver()
   const { demo } = system
   const [alpha, beta] = [merchantClient(demo, 'alpha'), merchantClient(demo, 'beta')]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ROOT } from '../../scripts/sources/sources.ts'
 import { startBrowser, type TestBrowser } from '../support/browser.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 /** Redoc 2.5.4: the file bundles/redoc.standalone.js of the package `redoc` at registry.npmjs.org. */
 const REDOC_SHA256 = 'dcaf76612bc4a3fbcc923a8966dee2f6146a5f32e5ce1b6f02dd60cbbf89500b'
@@ -13,10 +13,10 @@ const REDOC_SHA256 = 'dcaf76612bc4a3fbcc923a8966dee2f6146a5f32e5ce1b6f02dd60cbbf
 const browser = await startBrowser()
 const testInBrowser = 'open' in browser ? test : test.skip
 
-let system: TestSystem
+let system: SystemHere
 let reference: URL
 beforeAll(async () => {
-  system = await startOneProcess({ MULTIHUB_OPENAPI: 'true' })
+  system = await startHere({ MULTIHUB_OPENAPI: 'true' })
   reference = new URL(system.demo().reference_url)
 })
 afterAll(async () => {

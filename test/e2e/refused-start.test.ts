@@ -50,7 +50,7 @@ describe('a failed start ends with code 1 and says what to do', () => {
 
   /** Starts the system in this process, checks that it fails, and returns the lines that a process prints. */
   const refusal = (variables: Variables): Promise<readonly string[]> =>
-    refusalOf((lifecycle) => startLocal(settings(variables), lifecycle))
+    refusalOf((lifecycle) => startLocal(settings(variables), lifecycle, () => {}))
 
   /** The same for these roles, outside of the local run. */
   const refusalOfRoles = (names: readonly string[], variables: Variables): Promise<readonly string[]> =>

@@ -6,7 +6,7 @@ import { METHODS, SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { findInstalledProgram } from '../support/needs.ts'
 import { OPENAPI_DOCUMENT } from '../support/openapi.ts'
 import { operatorOf } from '../support/operator.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 const program = findInstalledProgram('schemathesis')
 const testWithSchemathesis = program === undefined ? test.skip : test
@@ -22,9 +22,9 @@ const CHECKS = [
 const SECONDS = 40
 const NO_QUOTAS = Object.fromEntries([...METHODS, 'webhook.resend'].map((name) => [name, 1_000_000]))
 
-let system: TestSystem
+let system: SystemHere
 beforeAll(async () => {
-  if (program !== undefined) system = await startOneProcess({ MULTIHUB_FLOOD_LIMIT: '1000000' })
+  if (program !== undefined) system = await startHere({ MULTIHUB_FLOOD_LIMIT: '1000000' })
 })
 afterAll(() => system?.end())
 

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 /** More than the limit of connections to one provider. */
 const HELD = 300
 /** Digits 903: the provider accepts the order and does not respond. */
 const UNANSWERED_VALUE = 10_903
 
-let system: TestSystem
+let system: SystemHere
 beforeAll(async () => {
   // The longest, so that on a slow machine the other merchant is served before the first create ends.
-  system = await startOneProcess({ MULTIHUB_CREATE_TIMEOUT: '60s' })
+  system = await startHere({ MULTIHUB_CREATE_TIMEOUT: '60s' })
 })
 afterAll(() => system.end())
 
@@ -39,7 +39,7 @@ test('a provider that does not respond to one merchant does not delay another', 
 
 // P4, P5
 test('a create that the provider does not answer in time is answered, and polls find its success', async () => {
-  const slow = await startOneProcess({ MULTIHUB_CREATE_TIMEOUT: '1s' })
+  const slow = await startHere({ MULTIHUB_CREATE_TIMEOUT: '1s' })
   try {
     const alpha = merchantClient(slow.demo)
     const created = await Promise.all([alpha.deposit(UNANSWERED_VALUE), alpha.withdraw(UNANSWERED_VALUE)])

@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { type Operator, operatorOf } from '../support/operator.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 /** A row of a timeline as JSON. */
 interface Row {
@@ -15,7 +15,7 @@ interface Row {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-let system: TestSystem
+let system: SystemHere
 let alpha: MerchantClient
 let operator: Operator
 let receiver: Receiver
@@ -26,7 +26,7 @@ beforeAll(async () => {
     failures += 1
     return { status: 500 }
   })
-  system = await startOneProcess({ MULTIHUB_SCANNER: 'none' })
+  system = await startHere({ MULTIHUB_SCANNER: 'none' })
   alpha = merchantClient(system.demo)
   operator = operatorOf(system.demo())
   await operator('multihub.merchants.v1.EndpointService/CreateEndpoint', {

@@ -9,17 +9,17 @@ import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { type Operator, operatorOf } from '../support/operator.ts'
 import { type PublicResponse, send } from '../support/public-client.ts'
 import { type DemoCredential, freshPair, PATHS, signResend, signV1 } from '../support/sign-request.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PING = JSON.stringify({ method: 'gateway.ping', params: {} })
 
-let system: TestSystem
+let system: SystemHere
 let alpha: MerchantClient
 let operator: Operator
 
 beforeAll(async () => {
-  system = await startOneProcess()
+  system = await startHere()
   alpha = merchantClient(system.demo)
   operator = operatorOf(system.demo())
 })
