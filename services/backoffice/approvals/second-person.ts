@@ -168,10 +168,9 @@ function createObsoleteMarks({ approvals, callOwner }: Pick<SecondPersonDeps, 'a
     const page = await approvals.list('pending', { page_size: CHECKED_PER_SWEEP, page_token })
     page_token = page.next_page_token
     await Promise.all(
-      page.items.map(async ({ approval_id, rpc, request }) => {
-        const { method } = rowOf(rpc)
-        if (await isSubjectOver(method, fromBinary(method.input, request), callOwner))
-          await approvals.update(approval_id, (current) => obsolete(current, now()))
+      page.items.map(async (approval) => {
+        if (await isSubjectOver(approval, callOwner))
+          await approvals.update(approval.approval_id, (current) => obsolete(current, now()))
       }),
     )
   }

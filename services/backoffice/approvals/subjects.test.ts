@@ -1,4 +1,4 @@
-import { create, type DescMethodUnary, type Message } from '@bufbuild/protobuf'
+import { create, type DescMethodUnary, type Message, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { PrincipalStatus } from '#gen/multihub/backoffice/v1/principal_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
@@ -9,7 +9,7 @@ import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
+import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import type { CallOwner } from '../door/call-owner.ts'
 import { type ApprovalPolicy, needsSecondPerson } from './domain/approval.ts'
 import { findMovedMoney, isSubjectOver } from './subjects.ts'
@@ -62,6 +62,11 @@ async function movedBy(
   return (await findMovedMoney(rpc, messageOf(method, fields), owner))?.minor
 }
 
+const proposalOf = (method: DescMethodUnary) => ({
+  rpc: nameOfRpc(method),
+  request: toBinary(method.input, messageOf(method, {})),
+})
+
 function messageOf({ input }: DescMethodUnary, fields: object): Message {
   return create<typeof input>(input, fields as never)
 }
@@ -92,7 +97,7 @@ test('an anomaly that is resolved and a principal that is revoked leave nothing 
   const { resolveAnomaly, getAnomaly } = PaymentService.method
   const { updatePrincipal, getPrincipal } = PrincipalService.method
   const isOver = (method: DescMethodUnary, find: DescMethodUnary, answer: object): Promise<boolean> =>
-    isSubjectOver(method, messageOf(method, {}), ownerOf(find, answer))
+    isSubjectOver(proposalOf(method), ownerOf(find, answer))
   expect(await isOver(resolveAnomaly, getAnomaly, { anomaly: {} })).toBe(false)
   expect(await isOver(resolveAnomaly, getAnomaly, { anomaly: { resolution: {} } })).toBe(true)
   for (const [status, expected] of [
@@ -105,5 +110,11 @@ test('an anomaly that is resolved and a principal that is revoked leave nothing 
 // O5: an approval that somebody can still give must not end because an owner is away.
 test('nothing is over while its owner does not answer', async () => {
   const away: CallOwner = () => Promise.reject(new Unavailable('support is away'))
-  expect(await isSubjectOver(approveRefund, messageOf(approveRefund, { refundId: 'r' }), away)).toBe(false)
+  expect(await isSubjectOver(proposalOf(approveRefund), away)).toBe(false)
+})
+
+test('an approval of an RPC that this release does not know, or of no subject, is not over', async () => {
+  const none: CallOwner = () => Promise.reject(new Error('nothing is looked up'))
+  for (const rpc of ['multihub.x.v1.NewService/Decide', 'multihub.balances.v1.BalanceService/Adjust'])
+    expect(await isSubjectOver({ rpc, request: new Uint8Array() }, none)).toBe(false)
 })

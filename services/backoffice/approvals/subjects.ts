@@ -1,4 +1,4 @@
-import type { DescMethodUnary, Message } from '@bufbuild/protobuf'
+import { type DescMethodUnary, fromBinary, type Message } from '@bufbuild/protobuf'
 import { PrincipalStatus } from '#gen/multihub/backoffice/v1/principal_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
@@ -7,15 +7,17 @@ import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { OperatorRpc } from '../domain/operator-rpcs.ts'
+import { nameOfRpc, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { CallOwner } from '../door/call-owner.ts'
 import { fieldsOf } from '../door/message-fields.ts'
-import type { MovedMoney } from './domain/approval.ts'
+import type { Approval, MovedMoney } from './domain/approval.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 /** What a call decides about: how it is read, and when nothing is left to decide. */
 interface Subject {
+  /** The RPC of the call. */
+  readonly method: DescMethodUnary
   readonly find: DescMethodUnary
   /** The field of both requests that has the id, and the field of the answer. */
   readonly id: string
@@ -35,48 +37,40 @@ const CHARGEBACK_ENDS: readonly unknown[] = [
   ChargebackStatus.ACCEPTED,
 ]
 
-const SUBJECTS = new Map<OperatorRpc['method'], Subject>([
-  [
-    RefundService.method.approveRefund,
-    {
-      find: RefundService.method.getRefund,
-      id: 'refundId',
-      field: 'refund',
-      has_amount: true,
-      isOver: ({ status }) => status !== RefundStatus.PENDING,
-    },
-  ],
-  [
-    ChargebackService.method.moveChargeback,
-    {
-      find: ChargebackService.method.getChargeback,
-      id: 'chargebackId',
-      field: 'chargeback',
-      has_amount: true,
-      isOver: ({ status }, request) => CHARGEBACK_ENDS.includes(status) || status === request['status'],
-    },
-  ],
-  [
-    PaymentService.method.resolveAnomaly,
-    {
-      find: PaymentService.method.getAnomaly,
-      id: 'anomalyId',
-      field: 'anomaly',
-      has_amount: false,
-      isOver: ({ resolution }) => resolution !== undefined,
-    },
-  ],
-  [
-    PrincipalService.method.updatePrincipal,
-    {
-      find: PrincipalService.method.getPrincipal,
-      id: 'principalId',
-      field: 'principal',
-      has_amount: false,
-      isOver: ({ status }) => status === PrincipalStatus.REVOKED,
-    },
-  ],
-])
+const SUBJECTS: readonly Subject[] = [
+  {
+    method: RefundService.method.approveRefund,
+    find: RefundService.method.getRefund,
+    id: 'refundId',
+    field: 'refund',
+    has_amount: true,
+    isOver: ({ status }) => status !== RefundStatus.PENDING,
+  },
+  {
+    method: ChargebackService.method.moveChargeback,
+    find: ChargebackService.method.getChargeback,
+    id: 'chargebackId',
+    field: 'chargeback',
+    has_amount: true,
+    isOver: ({ status }, request) => CHARGEBACK_ENDS.includes(status) || status === request['status'],
+  },
+  {
+    method: PaymentService.method.resolveAnomaly,
+    find: PaymentService.method.getAnomaly,
+    id: 'anomalyId',
+    field: 'anomaly',
+    has_amount: false,
+    isOver: ({ resolution }) => resolution !== undefined,
+  },
+  {
+    method: PrincipalService.method.updatePrincipal,
+    find: PrincipalService.method.getPrincipal,
+    id: 'principalId',
+    field: 'principal',
+    has_amount: false,
+    isOver: ({ status }) => status === PrincipalStatus.REVOKED,
+  },
+]
 
 /** The back office asks in the background: an owner that answers later is asked again in a later sweep. */
 const TIMEOUT_MS = 2_000
@@ -92,23 +86,23 @@ export async function findMovedMoney(
   callOwner: CallOwner,
 ): Promise<MovedMoney | undefined> {
   if (rightsOf !== undefined && !rightsOf(request).includes('money')) return undefined
-  const subject = SUBJECTS.get(method)
+  const subject = SUBJECTS.find((one) => one.method === method)
   if (subject?.has_amount !== true) return moneyIn(request)
   const found = await read(subject, request, callOwner)
   return subject.isOver(fieldsOf(found), fieldsOf(request)) ? undefined : moneyIn(found)
 }
 
-/** Whether what a call decides about has ended, so that the call would change nothing. `false` while its owner does not answer. */
+/** Whether what a proposed call decides about has ended, so that the call would change nothing. `false` while its owner does not answer. */
 export async function isSubjectOver(
-  method: OperatorRpc['method'],
-  request: Message,
+  { rpc, request }: Pick<Approval, 'rpc' | 'request'>,
   callOwner: CallOwner,
 ): Promise<boolean> {
-  const subject = SUBJECTS.get(method)
+  const subject = SUBJECTS.find(({ method }) => nameOfRpc(method) === rpc)
   if (subject === undefined) return false
   try {
-    const found = await read(subject, request, callOwner, TIMEOUT_MS)
-    return subject.isOver(fieldsOf(found), fieldsOf(request))
+    const message = fromBinary(subject.method.input, request)
+    const found = await read(subject, message, callOwner, TIMEOUT_MS)
+    return subject.isOver(fieldsOf(found), fieldsOf(message))
   } catch (error) {
     log.debug({ error }, 'it is not known yet whether an approval is still needed')
     return false
