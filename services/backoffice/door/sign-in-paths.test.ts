@@ -1,7 +1,9 @@
 import { Readable } from 'node:stream'
+import { Code } from '@connectrpc/connect'
 import { expect, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
+import { RpcStatusError } from '#lib/rpc/errors.ts'
 import { createSite } from '../sessions/site.ts'
 import type { HttpExchange } from './http-paths.ts'
 import { createSignInPaths } from './sign-in-paths.ts'
@@ -12,7 +14,10 @@ const FLOW = { device_code: 'code-1', user_code: 'AB-CD', verification_uri: 'htt
 const TIMES = { verification_uri_complete: undefined, expires_in_seconds: 300, interval_seconds: 5 }
 
 /** The paths with a provider that confirms everything at once, and a clock that the test sets. */
-function openPaths(site = createSite({ url: undefined, has_tls: false })) {
+function openPaths(
+  site = createSite({ url: undefined, has_tls: false }),
+  signIn = async () => ({ principal_id: 'asha', name: 'Asha', secret: new Secret('mhs_new') }),
+) {
   let now_ms = 0
   const person = { issuer: 'https://id.example', subject: 'asha', name: 'Asha', groups: [] }
   const paths = createSignInPaths({
@@ -25,7 +30,7 @@ function openPaths(site = createSite({ url: undefined, has_tls: false })) {
       beginDevice: async () => ({ ...FLOW, ...TIMES }),
       pollDevice: async () => person,
     },
-    signIn: async () => ({ principal_id: 'asha', name: 'Asha', secret: new Secret('mhs_new') }),
+    signIn,
     site,
     keyring: testKeys().session,
     now_ms: () => now_ms,
@@ -87,6 +92,19 @@ test('a browser has 10 minutes to come back from the provider', async () => {
     status: 403,
     text: expect.stringContaining('begin again'),
   })
+})
+
+// O21: the provider has a part in why a sign-in is refused.
+test('the page of a refused sign-in shows the reason as text, and sets no session', async () => {
+  const reason = `<script>alert("1")</script> & it's over`
+  const { send } = openPaths(undefined, () =>
+    Promise.reject(new RpcStatusError(Code.PermissionDenied, reason)),
+  )
+  const { status, text, cookies } = await send('/session/callback', cookieOf(await send('/session/oidc')))
+  expect(status).toBe(403)
+  expect(text).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; &#38; it&#39;s over')
+  expect(text).not.toContain('<script')
+  expect(cookies).toEqual([expect.stringMatching(/^multihub-sign-in-8450=; .*Max-Age=0/)])
 })
 
 // O21

@@ -83,6 +83,18 @@ test('a session that was ended does not count any more, and its cookie is taken 
   expect((await send('DELETE', 'session', ofPage(cookie))).status).toBe(200)
 })
 
+// O21: a program that got the cookie of a person must not act as that person.
+test('a request with a token is judged by the token alone, whatever cookie it has', async () => {
+  const person = await door.newPrincipal(['read'])
+  const program = await door.newPrincipal(['read'])
+  const own = ofPage(cookieOf(await signIn(person.token)))
+  const whoIs = async (authorization: string): Promise<Answer> =>
+    await send('POST', WHO, { ...own, authorization }, '{}')
+  expect((await whoIs(`Bearer ${program.token}`)).body.principal.principalId).toBe(program.id)
+  for (const wrong of ['Bearer mhp_wrong', 'Bearer ', 'Basic YTpi'])
+    expect((await whoIs(wrong)).status).toBe(401)
+})
+
 // O3, O21
 test.each(['RevokePrincipal', 'RotateToken'])('%s ends the sessions of the token', async (rpc) => {
   const { token } = await door.newPrincipal(['admin'])
