@@ -11,7 +11,7 @@ import { verify } from './operations/verify.ts'
 /** The commands by the first word, with the words that may follow it. All other words name roles to run. */
 const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: Command }>> = {
   migrate: {
-    words: '[--drop-retired]',
+    words: '[--drop-retired] [--place]',
     purpose: 'creates what the MongoDB databases lack, before the first start and each new version',
     run: migrate,
   },

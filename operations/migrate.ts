@@ -1,31 +1,38 @@
 import { type Config, readConfig } from '#lib/base/config/config.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { StartError } from '#lib/base/start-error.ts'
+import { clock } from '#lib/base/time.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
-import { dropRetiredIndexes, findRetiredIndexes } from '#lib/store/open.ts'
+import type { WeighedRanges } from '#lib/store/maintenance.ts'
+import { dropRetiredIndexes, findRetiredIndexes, moveRanges } from '#lib/store/open.ts'
 import type { Command, CommandOutput } from '../app/run.ts'
 import { recordRun } from './backup/record-run.ts'
 import { DATABASE_SETTINGS, databasesOf, loadOperations } from './databases.ts'
 
 const DROP_RETIRED = '--drop-retired'
+const PLACE = '--place'
+const WORDS: readonly string[] = [DROP_RETIRED, PLACE]
+
+/** The time over which `--place` measures what is inserted. */
+const MEASURED_MS = 60 * 60 * 1_000
 
 /**
  * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role. What exists already stays
  * as it is, so a migration can be repeated. Indexes that this release does not declare are only named, or dropped with
- * `--drop-retired`, because processes of the release before may need them. Serving processes only verify the result.
+ * `--drop-retired`, because processes of the release before may need them. Serving processes only verify the result. With
+ * `--place` the ranges of sharded collections are then moved apart by what was inserted in the last hour.
  * Throws `StartError` without a MONGODB_URI, because embedded files need no migration.
  */
 export const migrate: Command = async (words, variables, output) => {
-  const drops = words.includes(DROP_RETIRED)
-  const unknown = words.find((word) => word !== DROP_RETIRED)
+  const unknown = words.find((word) => !WORDS.includes(word))
   if (unknown !== undefined) throw new StartError(`${unknown} is not a word of migrate: leave it out`)
   const config = readConfig(DATABASE_SETTINGS, variables)
   const { mongodb_uri } = config
   if (mongodb_uri === undefined)
     throw new StartError('MONGODB_URI is missing: only a MongoDB database needs a migration')
   await recordRun({ config, kind: 'migrate', output, schema: 'create' }, async () => {
-    await migrateAll(config, mongodb_uri, drops, output)
+    await migrateAll(config, mongodb_uri, words, output)
     return {}
   })
   output.printLine('the databases are complete')
@@ -34,27 +41,31 @@ export const migrate: Command = async (words, variables, output) => {
 async function migrateAll(
   config: Config<typeof DATABASE_SETTINGS>,
   mongodb_uri: Secret,
-  drops: boolean,
+  words: readonly string[],
   { printLine }: CommandOutput,
 ): Promise<void> {
   const databases = databasesOf(config)
+  const drops = words.includes(DROP_RETIRED)
+  const start_wait = { limit_ms: config.start_wait_ms }
+  const since = new Date(clock.now_ms() - MEASURED_MS)
   for (const role of await loadOperations(ROLES)) {
     const database = databases.nameOf(role)
     printLine(`${database}: creating collections, indexes and shard keys`)
     const store = await databases.openStore(role, 'create')
+    let ranges: WeighedRanges | undefined
     try {
       await role.openCollections(store)
+      if (words.includes(PLACE)) ranges = await role.weighRanges?.(store, since)
     } finally {
       await store.close()
     }
+    if (ranges !== undefined) {
+      const { moved, refused } = await moveRanges({ mongodb_uri, database, start_wait }, ranges, printLine)
+      printLine(`${database}: ${moved} ranges were moved, ${refused} could not be moved`)
+    }
     const declarations = await readDeclarations(role.openCollections)
     const retireIndexes = drops ? dropRetiredIndexes : findRetiredIndexes
-    const retired = await retireIndexes({
-      mongodb_uri,
-      database,
-      declarations,
-      start_wait: { limit_ms: config.start_wait_ms },
-    })
+    const retired = await retireIndexes({ mongodb_uri, database, declarations, start_wait })
     if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops)}`)
   }
 }

@@ -23,6 +23,7 @@ export interface Layout {
   readonly identity: Index
   readonly indexes: readonly Index[]
   readonly expires: string | undefined
+  readonly ranges: number | undefined
 }
 
 const COLLECTION_NAME = /^[a-z][a-z0-9_]{0,49}$/
@@ -36,12 +37,15 @@ const RESERVED = ['key', 'expires', '_id', 'version']
  * `across_partitions`.
  */
 export function parseLayout(spec: CollectionSpec): Layout {
-  const { name, partition, key, indexes = {}, expires } = spec
+  const { name, partition, key, indexes = {}, expires, ranges } = spec
   if (!COLLECTION_NAME.test(name))
     throw new TypeError(`${JSON.stringify(name)} is not a valid name for a collection`)
   for (const field of [...key, ...(expires === undefined ? [] : [expires])]) checkField(name, field)
   if (partition.length === 0 || !startsWith(key, partition)) {
     throw new TypeError(`${name}: the key must begin with the partition`)
+  }
+  if (ranges !== undefined && partition.length !== 1) {
+    throw new TypeError(`${name}: ranges need a partition of one field`)
   }
   const names = Object.keys(indexes)
   if (names.length > INDEXES_MAX) throw new TypeError(`${name}: more than ${INDEXES_MAX} indexes`)
@@ -54,7 +58,7 @@ export function parseLayout(spec: CollectionSpec): Layout {
     across_partitions: false,
   }
   const declared = Object.entries(indexes).map(([index, given]) => parseIndex(spec, index, given))
-  return { name, partition, key, identity, indexes: declared, expires }
+  return { name, partition, key, identity, indexes: declared, expires, ranges }
 }
 
 /** The value at a path, or `undefined`. Throws `TypeError` when the path crosses an array. */

@@ -13,12 +13,28 @@ export interface DatabasePlace {
   readonly start_wait?: StartWait
 }
 
-/** A MongoDB database and what this release declares of it. */
-export interface DeclaredDatabase {
+/** A MongoDB database. */
+export interface MongodbDatabase {
   readonly mongodb_uri: Secret
   readonly start_wait?: StartWait
   readonly database: string
+}
+
+/** A MongoDB database and what this release declares of it. */
+export interface DeclaredDatabase extends MongodbDatabase {
   readonly declarations: Declarations
+}
+
+/** A collection with `ranges`, and what each of its ranges weighs: the documents per time that are inserted into it, say. */
+export interface WeighedRanges {
+  readonly spec: CollectionSpec
+  readonly weights: readonly number[]
+}
+
+/** How many ranges were moved, and how many moves MongoDB refused. */
+export interface RangeMoves {
+  readonly moved: number
+  readonly refused: number
 }
 
 /** A blob of a snapshot. Its bytes must be read before the next blob. */

@@ -3,17 +3,11 @@ import { clock } from '#lib/base/time.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
 import { parseLayout } from './layout.ts'
 import { createCollection } from './mongodb/collection.ts'
-import { connectMongodb, openDatabase, watchMonitoring } from './mongodb/connect.ts'
+import { connectMongodb, isShardedCluster, openDatabase, watchMonitoring } from './mongodb/connect.ts'
 import type { StoredDocument } from './mongodb/documents.ts'
 import { type GridFs, openGridFs } from './mongodb/gridfs.ts'
-import {
-  createIndexes,
-  indexesOf,
-  isShardedCluster,
-  shardCollection,
-  verifyIndexes,
-  verifyShardKey,
-} from './mongodb/indexes.ts'
+import { createIndexes, indexesOf, verifyIndexes } from './mongodb/indexes.ts'
+import { shardCollection, verifyShardKey } from './mongodb/sharding.ts'
 import { refuseUnfinishedRestore } from './mongodb/unfinished-restore.ts'
 import type { CollectionSpec, Store, Collection as StoreCollection } from './store.ts'
 
@@ -74,7 +68,6 @@ export async function openMongodb({
       checked ??= is_restore ? Promise.resolve() : refuseUnfinishedRestore(db, calls)
       await checked
       const documents = db.collection<StoredDocument>(layout.name)
-      // Before the indexes, because MongoDB creates the index of the shard key only for an empty collection.
       if (is_sharded) await prepareShardKey(client, db, layout)
       await prepareIndexes(documents, indexesOf(layout))
       return createCollection<D>({ documents, layout, calls, now_ms })

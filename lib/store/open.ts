@@ -1,7 +1,16 @@
 import { join } from 'node:path'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
-import type { Consistency, DatabasePlace, DeclaredDatabase, RestoreTarget, Snapshot } from './maintenance.ts'
+import type {
+  Consistency,
+  DatabasePlace,
+  DeclaredDatabase,
+  MongodbDatabase,
+  RangeMoves,
+  RestoreTarget,
+  Snapshot,
+  WeighedRanges,
+} from './maintenance.ts'
 import type { Store } from './store.ts'
 
 const TIMEOUT_MS = 5_000
@@ -98,6 +107,19 @@ export async function findRetiredIndexes(database: DeclaredDatabase): Promise<re
 /** Drops the indexes that `findRetiredIndexes` finds, and returns them. Throws `Unavailable`. */
 export async function dropRetiredIndexes(database: DeclaredDatabase): Promise<readonly string[]> {
   return await (await import('./mongodb/retired-indexes.ts')).dropRetiredIndexes(database)
+}
+
+/**
+ * Moves the ranges of a collection between the servers of a sharded cluster so that their weights are even, and those with the
+ * greatest weights are apart. Prints one line per move, and per move that MongoDB refused. A repetition moves only what new
+ * weights or servers require. Throws `Unavailable`.
+ */
+export async function moveRanges(
+  database: MongodbDatabase,
+  ranges: WeighedRanges,
+  printLine: (line: string) => void,
+): Promise<RangeMoves> {
+  return await (await import('./mongodb/ranges.ts')).moveWeighedRanges(database, ranges, printLine)
 }
 
 function directoryOf({ directory }: DatabasePlace): string {

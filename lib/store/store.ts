@@ -42,7 +42,9 @@ export interface IndexSpec {
  * The declaration of a collection, in a `store/` folder. `key` is the unique identity of a document. It begins with
  * `partition`, the fields that each find and each unique index begin with. `find('key', ...)` reads the key like an index.
  * `expires` names a Date field after which the document counts as deleted. A key, and an index entry with its key, has
- * at most 1,950 bytes. The definition of an index never changes under the same name.
+ * at most 1,950 bytes. The definition of an index never changes under the same name. With `ranges` the partition is one
+ * integer from 0 to `ranges` - 1, and a cluster keeps the documents of each integer together, on the server that `migrate`
+ * chooses for them.
  */
 export interface CollectionSpec {
   readonly name: string
@@ -50,6 +52,7 @@ export interface CollectionSpec {
   readonly key: readonly string[]
   readonly indexes?: Readonly<Record<string, IndexSpec>>
   readonly expires?: string
+  readonly ranges?: number
 }
 
 /** A range of an index: `equals` fixes its first fields; `from` (inclusive) and `to` (exclusive) bound the next field. */

@@ -10,6 +10,7 @@ import { missingLedgerHeads } from './store/exported-heads.ts'
 import { JOURNAL } from './store/journal.ts'
 import { checkJournalSigner } from './store/journal-signers.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
+import { weighShards } from './store/weigh-shards.ts'
 import {
   checkAccounts,
   createBatchCheck,
@@ -22,6 +23,7 @@ import { type Pace, replayJournal } from './verification/replay-journal.ts'
 export const operations: RoleOperations = {
   name: 'balances',
   openCollections: (store) => openLedgerStore(store, NO_SIGNER),
+  weighRanges: async (store, since) => ({ spec: JOURNAL, weights: await weighShards(store, since) }),
   checkSigner: checkJournalSigner,
   checkData: async (store, readDocuments, _variables, keys) =>
     createDataCheck(await openLedgerStore(store, keys.journal), readDocuments, keys.journal),

@@ -5,6 +5,7 @@ import { clock, every } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { type StartWait, waitForServer } from '#lib/telemetry/wait-for-server.ts'
+import type { MongodbDatabase } from '../maintenance.ts'
 import { createMongoCalls, selectionTimeout } from './calls.ts'
 
 /**
@@ -122,6 +123,26 @@ export async function connectMongodb(connection: MongodbConnection) {
     })
   }
   return { client, calls, ping }
+}
+
+/** Whether the client is connected to a router of a sharded cluster. */
+export async function isShardedCluster(client: MongoClient): Promise<boolean> {
+  const hello = await client.db('admin').command({ hello: 1 })
+  return hello['msg'] === 'isdbgrid'
+}
+
+/** Connects to a database for work of a command, whose single calls may take as long as they need. */
+export async function withDatabase<T>(
+  { mongodb_uri: uri, database, start_wait = { limit_ms: 0 } }: MongodbDatabase,
+  work: (client: MongoClient, db: Db) => Promise<T>,
+): Promise<T> {
+  const limits = { timeout_ms: 10_000, connections_max: 5, closes_silent_connections: false }
+  const { client } = await connectMongodb({ uri, ...limits, start_wait })
+  try {
+    return await work(client, openDatabase(client, database))
+  } finally {
+    await client.close()
+  }
 }
 
 /**

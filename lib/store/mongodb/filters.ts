@@ -4,7 +4,7 @@ import { type KeyPart, keyPartsText } from '../keys.ts'
 import { dotted, type Index, keyText, type Layout, valueAt } from '../layout.ts'
 import type { Condition, MongoCollection } from './documents.ts'
 
-/** Matches the document with this key. It also names the key's fields, so that a cluster asks one shard only. */
+/** Matches the document with this key. It names `_id` and the key's fields, so that a cluster asks one server only. */
 export function keyFilter(layout: Layout, fields: Body): Condition & { readonly _id: string } {
   const key = layout.key.map((field) => [field, fields[field]])
   return { _id: keyText(layout, fields), ...Object.fromEntries(key) }

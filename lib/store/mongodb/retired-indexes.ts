@@ -2,13 +2,12 @@ import { type Db, MongoServerError } from 'mongodb'
 import type { Declarations } from '../declarations.ts'
 import { parseLayout } from '../layout.ts'
 import type { DeclaredDatabase } from '../maintenance.ts'
-import { connectMongodb, openDatabase } from './connect.ts'
+import { withDatabase } from './connect.ts'
 import { readFailure, writeFailure } from './failures.ts'
 import { BUCKET_INDEXES } from './gridfs.ts'
-import { indexesOf, NAMESPACE_NOT_FOUND, shardKeyOf } from './indexes.ts'
+import { indexesOf, NAMESPACE_NOT_FOUND } from './indexes.ts'
+import { shardKeyOf } from './sharding.ts'
 
-const TIMEOUT_MS = 10_000
-const CONNECTIONS_MAX = 5
 const IDENTITY = '_id_'
 
 /** The indexes of a collection that must stay: their names, and the shard key, whose index MongoDB has named. */
@@ -35,29 +34,17 @@ export function dropRetiredIndexes(database: DeclaredDatabase): Promise<readonly
 
 type VisitIndex = (db: Db, collection: string, name: string) => Promise<unknown>
 
-async function forEachRetired(
-  { mongodb_uri: uri, database, declarations, start_wait = { limit_ms: 0 } }: DeclaredDatabase,
-  visit: VisitIndex,
-): Promise<readonly string[]> {
-  const limits = {
-    timeout_ms: TIMEOUT_MS,
-    connections_max: CONNECTIONS_MAX,
-    closes_silent_connections: false,
-  }
-  const { client } = await connectMongodb({ uri, ...limits, start_wait })
-  const db = openDatabase(client, database)
-  try {
+function forEachRetired(database: DeclaredDatabase, visit: VisitIndex): Promise<readonly string[]> {
+  return withDatabase(database, async (_client, db) => {
     const retired: string[] = []
-    for (const kept of keptIndexes(declarations)) {
+    for (const kept of keptIndexes(database.declarations)) {
       for (const name of await retiredOf(db, kept)) {
         retired.push(`${kept.collection}.${name}`)
         await visit(db, kept.collection, name)
       }
     }
     return retired
-  } finally {
-    await client.close()
-  }
+  })
 }
 
 function keptIndexes({ collections, blobs }: Declarations): readonly KeptIndexes[] {

@@ -10,6 +10,7 @@ export interface ScriptedServer {
   close: Listening['close']
 }
 
+const SENT = { ignoreUndefined: true }
 const OP_MSG = 2_013
 const OP_QUERY = 2_004
 const HEADER_BYTES = 16
@@ -30,14 +31,18 @@ const HELLO = {
   maxWireVersion: 25,
 }
 
+/** What the router of a sharded cluster says about itself instead. */
+export const ROUTER: Document = { setName: undefined, msg: 'isdbgrid' }
+
 /** Starts a server that answers each command as `respond` says; `{ ok: 1 }` where that is `undefined`. */
 export async function startScriptedServer(
   respond: (command: Document) => Document | undefined,
+  hello: Document = {},
 ): Promise<ScriptedServer> {
   const commands: Document[] = []
   const answer = (command: Document): Document => {
     const [name = ''] = Object.keys(command)
-    if (OF_CONNECTIONS.includes(name)) return name === 'ping' ? { ok: 1 } : HELLO
+    if (OF_CONNECTIONS.includes(name)) return name === 'ping' ? { ok: 1 } : { ...HELLO, ...hello }
     commands.push(command)
     return respond(command) ?? { ok: 1 }
   }
@@ -66,12 +71,12 @@ function responseTo(message: Buffer, answer: (command: Document) => Document): B
   const opcode = message.readInt32LE(12)
   if (opcode === OP_QUERY) {
     const name_end = message.indexOf(0, HEADER_BYTES + 4)
-    const body = BSON.serialize(answer(BSON.deserialize(message.subarray(name_end + 9))))
+    const body = BSON.serialize(answer(BSON.deserialize(message.subarray(name_end + 9))), SENT)
     const reply = Buffer.alloc(20)
     reply.writeInt32LE(1, 16)
     return framed(request_id, 1, Buffer.concat([reply, body]))
   }
-  const body = BSON.serialize(answer(BSON.deserialize(message.subarray(HEADER_BYTES + 5))))
+  const body = BSON.serialize(answer(BSON.deserialize(message.subarray(HEADER_BYTES + 5))), SENT)
   return framed(request_id, OP_MSG, Buffer.concat([Buffer.alloc(5), body]))
 }
 

@@ -15,6 +15,7 @@ import {
   NewerBatchFormat,
   STORED_BATCH,
 } from '../domain/hash-chain.ts'
+import { SHARDS } from '../domain/shard.ts'
 
 /**
  * The journals of all shards: the only source of truth of the ledger. The key {shard, seq} is unique, so it is the
@@ -66,6 +67,7 @@ export const JOURNAL: CollectionSpec = {
   name: 'journal',
   partition: ['shard'],
   key: ['shard', 'seq'],
+  ranges: SHARDS,
   indexes: {
     by_entry_id: { fields: ['shard', 'ids[]'], unique: true },
     by_statement: { fields: ['shard', 'statements[]'] },

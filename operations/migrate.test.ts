@@ -1,0 +1,111 @@
+import { afterEach, expect, test } from '@jest/globals'
+import type { Document } from 'mongodb'
+import { type ScriptedRouter, startScriptedRouter } from '#lib/store/mongodb/scripted-router.fixture.ts'
+import { startScriptedServer } from '#lib/store/mongodb/scripted-server.fixture.ts'
+import { migrate } from './migrate.ts'
+
+const JOURNAL = 'multihub_balances.journal'
+const SERVERS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+
+/** How many entries each shard of the ledger committed in the last hour. */
+const entries = new Map<number, bigint>()
+
+const opened: { close(): Promise<unknown> }[] = []
+afterEach(async () => {
+  entries.clear()
+  for (const server of opened.splice(0)) await server.close()
+})
+
+/** The first batch of the last hour and the newest batches: as many as there are entries, one in each. */
+function findJournal(command: Document): readonly Document[] {
+  if (command['find'] !== 'journal') return []
+  const [, shard] = /"shard":(\d+)/.exec(JSON.stringify(command['filter'])) ?? []
+  const newest = entries.get(Number(shard))
+  if (newest === undefined) return []
+  return command['hint'] === 'by_time' ? [{ seq: 1n }] : [{ seq: newest, entries: ['entry'] }]
+}
+
+async function openRouter(): Promise<ScriptedRouter> {
+  const router = await startScriptedRouter([...SERVERS], { find: findJournal })
+  opened.push(router)
+  return router
+}
+
+async function run(words: readonly string[], { uri }: { readonly uri: string }): Promise<string[]> {
+  const lines: string[] = []
+  const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
+  await migrate(words, { MONGODB_URI: uri, MULTIHUB_SYSTEM_NAME: 'multihub' }, output)
+  return lines
+}
+
+/** Gives shards about the same load, the first one the most. */
+function load(shards: readonly number[], most: bigint): void {
+  for (const [at, shard] of shards.entries()) entries.set(shard, most - BigInt(at))
+}
+
+const serverOf = ({ collection }: ScriptedRouter, shard: number): string | undefined =>
+  collection(JOURNAL).chunks.find(({ min }) => min === shard)?.shard
+
+function busiest(router: ScriptedRouter): (string | undefined)[] {
+  return [...entries.keys()].map((shard) => serverOf(router, shard))
+}
+
+test('all collections of all roles can be sharded, and the busiest shards of the ledger are moved apart, again after a new server', async () => {
+  const router = await openRouter()
+  await run([], router)
+  const ranged = router.commands
+    .filter((command) => 'shardCollection' in command && !('_id' in command['key']))
+    .map((command) => [command['shardCollection'], command['key']])
+  expect(ranged).toEqual([
+    [JOURNAL, { shard: 1 }],
+    ['multihub_notifier.listener_deliveries', { listener_id: 1 }],
+    ['multihub_backoffice.audit', { chain: 1 }],
+  ])
+  const counts = SERVERS.map(
+    (server) =>
+      router.collection(JOURNAL).chunks.filter(({ min, shard }) => min >= 0 && shard === server).length,
+  )
+  expect([Math.min(...counts), Math.max(...counts)]).toEqual([36, 37])
+
+  // All of them on one server, as a journal that grew there would be.
+  router.documents.set(JOURNAL, 1)
+  for (const chunk of router.collection(JOURNAL).chunks) chunk.shard = 'a'
+  load([131, 140, 200, 255], 90_000n)
+  const lines = await run(['--place'], router)
+  expect(new Set(busiest(router)).size).toBe(4)
+  expect(lines).toContain('multihub_balances: 3 ranges were moved, 0 could not be moved')
+  expect(await run(['--place'], router)).toContain(
+    'multihub_balances: 0 ranges were moved, 0 could not be moved',
+  )
+
+  load([1, 2, 3, 4], 80_000n)
+  router.servers.push('new')
+  router.draining.add('b')
+  await run(['--place'], router)
+  expect(busiest(router)).toContain('new')
+  expect(router.collection(JOURNAL).chunks.map(({ shard }) => shard)).not.toContain('b')
+  expect(new Set(busiest(router).slice(0, 4)).size).toBe(4)
+})
+
+test('a range that MongoDB does not move is named, and the others are moved', async () => {
+  const router = await openRouter()
+  await run([], router)
+  for (const chunk of router.collection(JOURNAL).chunks) chunk.shard = 'a'
+  router.documents.set(JOURNAL, 1)
+  load([131, 140, 200, 255], 90_000n)
+  router.sizes_mb.set(140, 5_000)
+  const lines = await run(['--place'], router)
+  expect(serverOf(router, 140)).toBe('a')
+  expect(lines).toContain(`${JOURNAL}: shard 140 stays on a: the range is too large to move`)
+  expect(lines).toContain('multihub_balances: 2 ranges were moved, 1 could not be moved')
+})
+
+test('--place without a sharded cluster is refused', async () => {
+  const server = await startScriptedServer((command) =>
+    'find' in command || 'listIndexes' in command
+      ? { ok: 1, cursor: { id: 0n, ns: 'a.b', firstBatch: [] } }
+      : undefined,
+  )
+  opened.push(server)
+  await expect(run(['--place'], server)).rejects.toThrow('MongoDB is not a sharded cluster')
+})
