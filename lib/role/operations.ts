@@ -3,7 +3,6 @@ import type { Keys } from '#lib/base/crypto/keys.ts'
 import { type PersonSealer, personKeyIdOf } from '#lib/base/crypto/person-seal.ts'
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import type { Erasures } from '#lib/patterns/erasures.ts'
-import type { WeighedRanges } from '#lib/store/maintenance.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
 import type { Finding, Requirement } from './requirement.ts'
@@ -63,7 +62,10 @@ export interface RoleOperations {
   /** Opens every collection of the role's database, which creates them where the store may. */
   openCollections(store: Store): Promise<unknown>
   /** Weighs the ranges of its collection that has them by what was inserted since an instant. */
-  weighRanges?(store: Store, since: Date): Promise<WeighedRanges>
+  weighRanges?(
+    store: Store,
+    since: Date,
+  ): Promise<{ readonly spec: CollectionSpec; readonly weights: readonly number[] }>
   /**
    * What becomes of a document of a collection when it is restored: it is older than what the world knows of it (P19). `undefined`
    * for one that must not come back.
