@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
 import { describeLanguage, LANGUAGES } from './languages.ts'
 import type { Runner, RunnerError } from './runner.ts'
@@ -38,11 +39,39 @@ async function answerOnce(answer?: string): Promise<string> {
 }
 
 /** An answer with the signature of v1, which does not say to which request it belongs. */
-function signedRefusal(code: number): string {
-  const error = { code, message: 'busy', details: null, context: null }
-  const body = JSON.stringify({ success: false, result: null, error, request_id: 'a' })
+function signed(fields: object): string {
+  const body = JSON.stringify({ success: true, result: null, error: null, ...fields, request_id: 'a' })
   const hash = createHash('sha512').update(body).update(SECRET).digest('hex')
   return `HTTP/1.1 200 OK\r\nX-Data-Hash: ${hash}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`
+}
+
+function signedRefusal(code: number): string {
+  return signed({ success: false, error: { code, message: 'busy', details: null, context: null } })
+}
+
+/** Whether no server takes a connection to an address. */
+function isRefused(address: string): Promise<boolean> {
+  const [host, port] = address.split(':')
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), host)
+    socket.once('error', () => resolve(true))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(false)
+    })
+  })
+}
+
+/** Answers the one request of a connection when all of its body has arrived. */
+// biome-ignore lint/suspicious/noExplicitAny: a test reads any part of a request
+function readRequest(socket: Socket, answer: (request: any) => string): void {
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += String(chunk)
+    const [head = '', body = ''] = text.split('\r\n\r\n')
+    const [, length = ''] = /content-length: (\d+)/i.exec(head) ?? []
+    if (length !== '' && body.length >= Number(length)) socket.end(answer(JSON.parse(body)))
+  })
 }
 
 for (const language of LANGUAGES)
@@ -118,6 +147,40 @@ for (const language of LANGUAGES)
     test('ends in an unknown outcome if the server is gone after an answer that can be an older refusal', async () => {
       for (const code of [1000, 2000, 7001])
         expect(await create(await answerOnce(signedRefusal(code)))).toMatchObject(UNKNOWN)
+    })
+
+    test('finds its payment after an answer that can be an older refusal, and connections that are refused', async () => {
+      const created = new Date().toISOString()
+      const timestamps = { created, updated: created }
+      const status = { status: 'processing', final: false, success: null, error: null, history: [] }
+      let existing: object | undefined
+      const [first, one] = await listen((socket, server) => {
+        server.close()
+        readRequest(socket, ({ service_id, params }) => {
+          existing = { ...params.payment, service_id, destination: 'out', status, timestamps, operations: [] }
+          return signedRefusal(1000)
+        })
+      })
+      const creation = create(`http://${one}`, {}, { ...LIMITS, tries_max: 50, wait_max_ms: 20 })
+      await once(first, 'close')
+      // No server sees the refused connections of the client. Those of the test take as long as several of them.
+      let refused_count = 0
+      await eventually(
+        async () => (refused_count += Number(await isRefused(one))),
+        (count) => count === 5,
+      )
+      const second = createServer((socket) => {
+        socket.on('error', () => undefined)
+        readRequest(socket, ({ method }) =>
+          method === 'payment.status' ? signed({ result: { payment: existing } }) : signedRefusal(6009),
+        )
+      })
+      second.listen(Number(one.split(':')[1]), '127.0.0.1')
+      try {
+        expect([existing === undefined, await creation]).toEqual([false, undefined])
+      } finally {
+        second.close()
+      }
     })
 
     test('ends in an unknown outcome if the server is gone after it has asked for another connection', async () => {
