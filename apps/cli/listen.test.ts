@@ -193,9 +193,18 @@ test('a token that sees all merchants needs --merchant, and a cursor that is not
   for (const file of readdirSync(folder)) writeFileSync(join(folder, file), `${uuidv7()}.7`)
   const refused = start([])
   expect([await ended(refused), refused.err]).toEqual([1, expect.stringContaining('--from-now')])
+  const secret = start(['--print-secret'])
+  expect([await ended(secret), secret.text]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/)])
   const fresh = start(['--from-now'])
   await isListening(fresh)
   await kill(fresh)
+})
+
+test('callbacks go to an address of http only', async () => {
+  for (const address of ['ftp://127.0.0.1/', 'nothing']) {
+    const run = start(['--forward-to', address])
+    expect([await ended(run), run.err]).toEqual([2, expect.stringContaining('--forward-to takes an address')])
+  }
 })
 
 test('--print-secret prints the secret for a script, and ends', async () => {

@@ -10,6 +10,9 @@ const { version } = readBuildInfo()
 const OLDER = '0.0.9'
 const NEWER = '99.0.0'
 
+// No other release exists yet. So the answers here are scripted in the forms of a back office of this release: its refusals of an RPC
+// and of a field that it does not know are tested at its real port (services/backoffice/door).
+
 /** What the server of another release answers to the next call: an HTTP status with Connect's error, or bytes. */
 interface ScriptedAnswer {
   readonly status: number

@@ -1,9 +1,10 @@
+import { createHmac } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createNetServer } from 'node:net'
 import { create } from '@bufbuild/protobuf'
 import { afterEach, expect, test } from '@jest/globals'
 import { PulledDeliverySchema } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
-import { deliverCallback, type LocalAnswer } from './deliver-callback.ts'
+import { deliverCallback, isAuthentic, type LocalAnswer } from './deliver-callback.ts'
 
 const DELIVERY = create(PulledDeliverySchema, {
   deliveryId: 'd1',
@@ -35,21 +36,23 @@ test('a receiver that breaks off is tried three times, so that it does not hold 
   ])
 })
 
-test('a receiver that is not there is waited for, and gets the exact bytes', async () => {
+test('a receiver that is not there is waited for, and gets the exact bytes and headers', async () => {
   const port = await freePort()
   const answers: LocalAnswer[] = []
   const bodies: string[] = []
+  const kinds: unknown[] = []
   const delivered = deliverCallback(DELIVERY, new URL(`http://127.0.0.1:${port}/`), (answer) => {
     answers.push(answer)
     if (answers.length === 1)
       void listen(port, async (request, response) => {
+        kinds.push(request.headers['content-type'])
         for await (const chunk of request) bodies.push(String(chunk))
         response.end('taken')
       })
   })
   await delivered
   expect(answers.map(({ kind }) => kind)).toEqual(['unreachable', 'answered'])
-  expect(bodies.join('')).toBe('{"a":1}')
+  expect([bodies.join(''), kinds]).toEqual(['{"a":1}', ['application/json']])
 })
 
 test('a receiver that sends elsewhere has not taken the callback, which goes nowhere else', async () => {
@@ -65,6 +68,24 @@ test('a receiver that sends elsewhere has not taken the callback, which goes now
     { status: 200, next: 'taken' },
   ])
   expect(asked).toEqual(['/', '/'])
+})
+
+// N3
+test('a callback is authentic with its own secret, time, nonce, id and body only', () => {
+  const signature = createHmac('sha512', 'secret').update('1.n.d1.{"a":1}').digest('hex')
+  const headers = {
+    'X-Webhook-Timestamp': '1',
+    'x-webhook-nonce': 'n',
+    'x-webhook-id': 'd1',
+    'x-webhook-signature-v3': signature,
+  }
+  const signed = { ...DELIVERY, headers }
+  expect(isAuthentic(signed, 'secret')).toBe(true)
+  expect(isAuthentic(signed, 'other')).toBe(false)
+  expect(isAuthentic({ ...signed, body: Buffer.from('{"a":2}') }, 'secret')).toBe(false)
+  for (const name of Object.keys(headers))
+    expect(isAuthentic({ ...signed, headers: { ...headers, [name]: '2' } }, 'secret')).toBe(false)
+  expect(isAuthentic(DELIVERY, 'secret')).toBe(false)
 })
 
 /** A port that nothing listens on. */
