@@ -3,6 +3,7 @@ import { machineClock, now, useClock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { intent, listAll, openAuditFixture } from './audit.fixture.ts'
 import { COMPLETE_AFTER_MS, LAST_ASKED_AFTER_MS } from './complete-acts.ts'
+import { EMPTY_HEAD, sealBatch } from './domain/audit-chain.ts'
 import type { AuditLog } from './store/audit-log.ts'
 
 // O4
@@ -294,11 +295,62 @@ test('a lost answer of the store makes no second record', async () => {
   expect(await audit.verify()).toEqual({ entries: 5n, problems: [] })
 })
 
+// O4: the record that is there already must not take the others with it.
+test('acts that begin together with a repeated record are stored', async () => {
+  await using fixture = await openAuditFixture()
+  const { audit } = fixture
+  const first = await audit.begin(intent())
+  await audit.end(first, { outcome: 'done' })
+  const begin = (n: number) => audit.begin(intent({ request_id: `r${n}` }))
+  // The first of them is committed alone; the others wait for it and share a batch.
+  const [one, , two, three] = await Promise.all([
+    begin(1),
+    audit.end(first, { outcome: 'done' }),
+    begin(2),
+    begin(3),
+  ])
+  expect((await listAll(audit)).map(({ audit_id }) => audit_id).sort()).toEqual(
+    [first, one, two, three].sort(),
+  )
+  expect(await audit.verify()).toEqual({ entries: 4n, problems: [] })
+})
+
+// O4
+test('no act begins while it is not known whether its intent was stored', async () => {
+  await using fixture = await openAuditFixture()
+  const audit = await fixture.open({
+    wrap: (log): AuditLog => ({
+      ...log,
+      append: async () => 'unknown',
+      readPosition: () => Promise.reject(new Unavailable('thrown by the test')),
+    }),
+  })
+  await expect(audit.begin(intent())).rejects.toThrow(Unavailable)
+  expect(await listAll(fixture.audit)).toEqual([])
+})
+
+// O4, O5: a process that was lost after its proposal was stored has done nothing.
+test('a lost act whose proposal is stored waits for a second person, and its owner is not asked', async () => {
+  const asked = () => Promise.reject(new Error('the owner was asked'))
+  await using fixture = await openAuditFixture(asked, async () => 'a1')
+  const { audit } = fixture
+  await audit.begin(intent())
+  fixture.advance(10_000 + COMPLETE_AFTER_MS)
+  await audit.completeActs()
+  expect(await listAll(audit)).toMatchObject([{ outcome: 'pending_approval', approval_id: 'a1' }])
+})
+
+test('the time of a batch is never before the time of the batch before', () => {
+  const head = { ...EMPTY_HEAD, time_ms: 5_000 }
+  const timeOf = (now_ms: number): number => sealBatch(head, now_ms, [], 'token').time.getTime()
+  expect([timeOf(1_000), timeOf(6_000.7)]).toEqual([5_000, 6_000])
+})
+
 test('whatever a request has is stored within limits', async () => {
   await using fixture = await openAuditFixture()
   const { audit } = fixture
   const long = '\ud800'.repeat(50_000)
-  await audit.begin(
+  const audit_id = await audit.begin(
     intent({
       merchant_id: long,
       targets: Array.from({ length: 50 }, () => ({ kind: long, id: long })),
@@ -307,7 +359,10 @@ test('whatever a request has is stored within limits', async () => {
       approval_id: long,
     }),
   )
+  const json = JSON.stringify(long)
+  await audit.end(audit_id, { outcome: 'done', before: json, after: json })
   const [entry] = await listAll(audit)
+  for (const shown of [entry?.before, entry?.after]) expect(shown).toMatch(/^\{"omitted_characters":\d+\}$/)
   expect(entry?.reason).toHaveLength(500)
   expect(entry?.request).toMatch(/^\{"omitted_characters":\d+\}$/)
   expect(entry?.targets).toHaveLength(8)

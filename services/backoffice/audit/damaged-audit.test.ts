@@ -3,7 +3,7 @@ import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import type { Store } from '#lib/store/store.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { intent, listAll, openAuditFixture } from './audit.fixture.ts'
-import type { AuditBatch } from './domain/audit-chain.ts'
+import { type AuditBatch, indexedLists, sealBatch } from './domain/audit-chain.ts'
 import { exportAuditHeads, missingAuditHeads } from './store/audit-heads.ts'
 import { AUDIT } from './store/audit-log.ts'
 
@@ -18,12 +18,27 @@ async function damageSecondBatch(store: Store, damage: (batch: AuditBatch) => ob
   else await documents.replace(changed as AuditBatch, version)
 }
 
+/** A batch with another principal and the right hash: whoever writes to the database can compute it, and has no key. */
+function forged(batch: AuditBatch): object {
+  const records = batch.records.map((one) =>
+    one.kind === 'intent' ? { ...one, principal_id: 'p2', principal_name: 'bob' } : one,
+  )
+  const before = { seq: batch.seq - 1n, time_ms: 0, hash: batch.previous_hash, key_id: '' }
+  return {
+    ...batch,
+    ...sealBatch(before, batch.time.getTime(), records, batch.token),
+    ...indexedLists(records),
+  }
+}
+
 describe('a damaged audit trail', () => {
   test.each<[string, (batch: AuditBatch) => object | undefined]>([
     ['a changed record', (batch) => ({ ...batch, records: [{ ...batch.records[0], principal_id: 'p2' }] })],
     ['a changed time', (batch) => ({ ...batch, time: new Date(batch.time.getTime() - 1) })],
     ['a record without its fields', (batch) => ({ ...batch, records: [{ kind: 'intent' }] })],
     ['a list of the index that was emptied', (batch) => ({ ...batch, filter_keys: [] })],
+    ['an id of a record in the index that was changed', (batch) => ({ ...batch, record_ids: ['x:intent'] })],
+    ['a batch of which only the signature is old', forged],
     ['a deleted batch', () => undefined],
   ])('is found, shown and continued: %s', async (_how, damage) => {
     await using fixture = await openAuditFixture()
@@ -37,6 +52,25 @@ describe('a damaged audit trail', () => {
     const entries = await listAll(other)
     expect(entries.length).toBeGreaterThanOrEqual(4)
     expect((await other.verify()).entries).toBeGreaterThanOrEqual(4n)
+  })
+
+  // O4: such as a batch of a copy of the database, which the same key has signed.
+  test('a batch of another audit trail with the same key does not continue it', async () => {
+    await using fixture = await openAuditFixture()
+    await using other = await openAuditFixture()
+    for (const { audit } of [fixture, other])
+      for (let n = 0; n < 3; n += 1) await audit.begin(intent({ request_id: `r${n}` }))
+    const foreign = await (await other.store.collection<AuditBatch>(AUDIT)).get({ chain: 'audit', seq: 2n })
+    if (foreign === undefined) throw new Error('there is no batch 2')
+    const { version: _version, ...batch } = foreign
+    await damageSecondBatch(fixture.store, () => batch)
+    expect((await fixture.audit.verify()).problems).toHaveLength(2)
+  })
+
+  test('an outcome without its intent is found', async () => {
+    await using fixture = await openAuditFixture()
+    await fixture.audit.end('none', { outcome: 'done' })
+    expect((await fixture.audit.verify()).problems).toEqual([expect.stringContaining('without its intent')])
   })
 
   // O16: a refusal that was written over would make an act look as if it had never been done.
