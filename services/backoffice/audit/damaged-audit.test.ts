@@ -38,7 +38,6 @@ describe('a damaged audit trail', () => {
     ['a record without its fields', (batch) => ({ ...batch, records: [{ kind: 'intent' }] })],
     ['a list of the index that was emptied', (batch) => ({ ...batch, filter_keys: [] })],
     ['an id of a record in the index that was changed', (batch) => ({ ...batch, record_ids: ['x:intent'] })],
-    ['a batch of which only the signature is old', forged],
     ['a deleted batch', () => undefined],
   ])('is found, shown and continued: %s', async (_how, damage) => {
     await using fixture = await openAuditFixture()
@@ -52,6 +51,19 @@ describe('a damaged audit trail', () => {
     const entries = await listAll(other)
     expect(entries.length).toBeGreaterThanOrEqual(4)
     expect((await other.verify()).entries).toBeGreaterThanOrEqual(4n)
+  })
+
+  // O9: no later batch has the hash of the last one, so only the signature shows that it was forged.
+  test('a last batch that somebody without the keys has written is found and shown', async () => {
+    await using fixture = await openAuditFixture()
+    await fixture.audit.begin(intent())
+    await fixture.audit.begin(intent())
+    await damageSecondBatch(fixture.store, forged)
+    expect((await fixture.audit.verify()).problems).toHaveLength(1)
+    expect(await listAll(fixture.audit)).toMatchObject([
+      { principal_name: 'bob', is_damaged: true },
+      { is_damaged: false },
+    ])
   })
 
   // O4: such as a batch of a copy of the database, which the same key has signed.
