@@ -11,6 +11,7 @@ import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { PATHS, signV1 } from '../support/sign-request.ts'
 import { type SystemHere, startHere } from '../support/system.ts'
 import { dialogsSuite } from './console-dialogs.suite.ts'
+import { HOSTILE_RESPONSE, hostileSuite } from './console-hostile.suite.ts'
 import { liveSuite } from './console-live.suite.ts'
 import { settlementSuite } from './console-settlement.suite.ts'
 
@@ -33,7 +34,7 @@ let refundId: string
 
 beforeAll(async () => {
   if ('skip' in browser) return
-  receiver = await startReceiver(() => ({ status: is_receiver_down ? 500 : 200 }))
+  receiver = await startReceiver(() => ({ status: is_receiver_down ? 500 : 200, body: HOSTILE_RESPONSE }))
   system = await startHere({ MULTIHUB_SCANNER: 'none' })
   pages = createTestConsole(browser, system.demo)
   alpha = merchantClient(system.demo)
@@ -358,3 +359,5 @@ dialogsSuite(test, () => ({
 
 liveSuite(test, () => ({ ...pages, alpha, operator, h_id, chargebackId }))
 settlementSuite(test, () => ({ ...pages, alpha, operator }))
+// It comes last: names and texts of it are in every list afterwards.
+hostileSuite(test, () => ({ ...pages, alpha, operator, receiver }))
