@@ -112,10 +112,7 @@ export function liveSuite(test: DeclareTest, fixture: () => LiveFixture): void {
         accounts.push(create(UnconfiguredAccountSchema, { accountId: 'gone', openPayments }))
       }),
     )
-    await page
-      .getByRole('rowheader', { name: 'payments at accounts that are not configured' })
-      .getByRole('link')
-      .click()
+    await page.getByRole('rowheader', { name: 'payments at unconfigured accounts' }).getByRole('link').click()
     await page.getByRole('alert').getByText('gone').waitFor()
     await page.getByRole('link', { name: '2 payments' }).click()
     await page.getByText('Nothing matches these filters.').waitFor()
@@ -137,7 +134,7 @@ export function liveSuite(test: DeclareTest, fixture: () => LiveFixture): void {
       route.fulfill({ status: 404, json: { code: 'unimplemented', message: 'there is no such RPC' } }),
     )
     await page.reload()
-    await page.getByRole('row', { name: /^– payments at accounts/ }).waitFor()
+    await page.getByRole('row', { name: /^– payments at unconfigured accounts/ }).waitFor()
     await visit(page, '/providers', 'Provider accounts')
     await page.getByRole('alert').getByText('unimplemented').waitFor()
     await page

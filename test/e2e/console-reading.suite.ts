@@ -88,6 +88,10 @@ export function readingSuite(test: DeclareTest, fixture: () => ConsoleFixture): 
       .getByRole('link')
       .evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
     expect(links.length).toBe(11)
+    const cut = await page
+      .locator('.columns .scroll')
+      .evaluateAll((tables) => tables.filter((table) => table.scrollWidth > table.clientWidth).length)
+    expect(cut).toBe(0)
     for (const path of links) {
       await visit(page, path, /./)
       expect([path, await page.getByRole('alert').allTextContents()]).toEqual([path, []])

@@ -95,6 +95,7 @@ const newToken: TestConsole['newToken'] = (...options) => console_pages.newToken
 // O13.2
 test('signs in, finds a payment, reads its timeline and approves its refund by the keyboard alone', async () => {
   const { page, errors } = await signIn()
+  await page.getByRole('rowheader').first().waitFor()
   await picture(page, 'overview')
   const press = async (...keys: readonly string[]): Promise<void> => {
     for (const key of keys) await page.keyboard.press(key)
@@ -120,7 +121,7 @@ test('signs in, finds a payment, reads its timeline and approves its refund by t
   await press('Tab', 'Enter')
   await page.getByRole('status').getByText('Done').waitFor()
   await press('Enter')
-  await page.getByLabel('Details').getByText('completed').waitFor()
+  await page.locator('.detail .state', { hasText: 'completed' }).waitFor()
   await press('?')
   await page.getByRole('dialog', { name: 'Keys' }).waitFor()
   expect(errors).toEqual([])
@@ -191,7 +192,7 @@ test('a principal that may only read has no acts and no pages of administrators'
   expect(navigation).toContain('Payments')
   expect(navigation).not.toMatch(/People|Audit/)
   await page.goto(`/refunds?open=${refundId}`)
-  await page.getByLabel('Details').getByText('50.00 INR').waitFor()
+  await page.getByLabel('Details').getByText('50.00 INR').first().waitFor()
   expect(await page.getByRole('button', { name: /Approve|Reject|Cancel|Answer/ }).count()).toBe(0)
   expect(errors).toEqual([])
 })

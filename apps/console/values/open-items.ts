@@ -37,7 +37,7 @@ export const FOR_PERSONS: readonly OpenItem[] = [
   { field: 'openAnomalies', label: 'anomalies to decide', page: 'anomalies', filters: 'open:yes' },
   {
     field: 'unconfiguredPayments',
-    label: 'payments at accounts that are not configured',
+    label: 'payments at unconfigured accounts',
     page: 'providers',
   },
 ]
