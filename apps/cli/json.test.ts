@@ -11,6 +11,7 @@ import { GetTimelineResponseSchema } from '#gen/multihub/backoffice/v1/timeline_
 import { ReferenceSchema } from '#gen/multihub/common/v1/reference_pb.ts'
 import { ExchangeSchema } from '#gen/multihub/gateway/v1/exchange_pb.ts'
 import { PulledDeliverySchema } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
+import { RefundSchema } from '#gen/multihub/support/v1/refund_pb.ts'
 import { RIGHTS } from '../../services/backoffice/domain/rights.ts'
 import { type ActsWorld, STUCK, startActsWorld } from '../../test/integration/kept-acts.fixture.ts'
 import type { Verb } from './nouns/noun.ts'
@@ -329,6 +330,18 @@ test.each(Object.entries(ROWS))('%s --json prints the fields of its message', as
   const rows: readonly JsonValue[] = [printed].flat()
   expect(rows.length > 0).toBe(!EMPTY.includes(title))
   for (const one of rows) expect(asPrinted(desc as DescMessage, one)).toEqual(one)
+})
+
+test('an act on many prints what it would change, and then what it has changed', async () => {
+  await world.refund()
+  const approve = ['refunds', 'approve', '--merchant', world.merchant_id]
+  const listed = await json(...approve, '--dry-run')
+  const changed = await json(...approve, '--yes')
+  expect(listed.length).toBeGreaterThan(0)
+  expect(changed.map((one: { refundId: string }) => one.refundId)).toEqual(
+    listed.map((one: { refundId: string }) => one.refundId),
+  )
+  for (const one of [...listed, ...changed]) expect(asPrinted(RefundSchema, one)).toEqual(one)
 })
 
 /** What programs read from a message: a name that it does not have, or a field that it lacks, makes a difference. */
