@@ -4,15 +4,14 @@ import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import { callbackSecret, type ReceivedCallback, type Receiver } from '../support/receiver.ts'
-import type { TestSystem } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
 import { payEveryOutcome } from './outcomes.suite.ts'
-import type { SystemSuite } from './system.suite.ts'
+import type { RunningSystem, SystemSuite } from './system.suite.ts'
 
 /** The suite for deposits, from the signed request to the signed callback, for every way of running the system. */
 export const depositSuite: SystemSuite = (given) => {
   describe('deposits', () => {
-    let system: TestSystem
+    let system: RunningSystem
     let alpha: MerchantClient
     let receiver: Receiver
     beforeAll(() => {

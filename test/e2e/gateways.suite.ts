@@ -35,7 +35,7 @@ interface TwoGateways {
 }
 
 /** The suite for two gateways on one store. */
-export const gatewaysSuite: SystemSuite = (given) => {
+export const gatewaysSuite: SystemSuite<TestSystem> = (given) => {
   describe('two gateways', () => {
     const gateways = (): TwoGateways => gatewaysOf(given().system)
 

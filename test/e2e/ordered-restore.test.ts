@@ -10,7 +10,7 @@ import { runHere, runHereToEnd } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
 import { destroyFiles, keysOf } from './backup.suite.ts'
 
@@ -18,9 +18,9 @@ const LONG_MS = 900_000
 const REFUNDS = 'multihub.support.v1.RefundService'
 const CHARGEBACKS = 'multihub.support.v1.ChargebackService'
 
-let system: TestSystem
+let system: SystemHere
 beforeAll(async () => {
-  system = await startOneProcess()
+  system = await startHere()
 }, LONG_MS)
 afterAll(() => system.end())
 
@@ -129,7 +129,7 @@ test(
     const [late, without] = [join(system.home, 'late'), join(system.home, 'without')]
     await runHereToEnd(backUp, [late], variables)
     await composeOrdered(first, late, without, variables.MULTIHUB_MASTER_KEYS)
-    await system.kill()
+    await system.stop()
     await rename(join(system.home, 'data'), join(system.home, 'data.before'))
 
     const refused = await runHere(restore, ['--erasures', 'none', without], variables)
@@ -174,7 +174,7 @@ test(
     )
     expect(await verifyLedgerOf(operatorOf(system.demo()))).toMatchObject({ consistent: true })
     // Effects that the restore added have run, and nothing was booked twice.
-    await system.kill()
+    await system.stop()
     const verified = await runHere(verify, [], variables)
     expect(verified.output).toContain('the databases are complete and agree')
     await destroyFiles(system)

@@ -1,6 +1,3 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { sha512WithSecret } from '#lib/base/crypto/hash.ts'
 import { deriveKey, parseMasterKeys } from '#lib/base/crypto/keys.ts'
@@ -9,51 +6,47 @@ import { Secret } from '#lib/base/crypto/secret.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { loadOperations } from '../../operations/databases.ts'
 import { reseal, SEALING_ROLES } from '../../operations/reseal.ts'
-import { launch, runToEnd, type SystemProcess, startProcess } from '../support/child.ts'
+import { launch, runToEnd } from '../support/child.ts'
 import { runHere, runHereToEnd } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
-import { freePorts } from '../support/free-port.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import { callbackSecret, type ReceivedCallback, type Receiver, startReceiver } from '../support/receiver.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
 const LONG_MS = 600_000
 const OLD = `old:${randomHex(32)}`
 const NEW = `new:${randomHex(32)}`
 
-let home: string
-let ports: Readonly<Record<string, string>>
-let running: SystemProcess | undefined
+let system: SystemHere | undefined
 let receiver: Receiver
 let is_receiver_up = false
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'multihub-reseal-'))
-  ports = await freePorts()
   receiver = await startReceiver(() => ({ status: is_receiver_up ? 200 : 500 }))
 })
 afterEach(async () => {
-  await running?.kill()
+  await system?.end()
   await receiver.stop()
-  await rm(home, { recursive: true, force: true })
 })
 
 /** Starts the system again, with these master keys. Returns the clients of a merchant and of the operator. */
 async function start(keys: Keys) {
-  await running?.stop()
-  running = await startProcess('scripts/start.ts', [], { ...ports, ...variables(keys) })
-  const demo = JSON.parse(await readFile(join(home, 'demo.json'), 'utf8'))
-  return { alpha: merchantClient(() => demo), operator: operatorOf(demo) }
+  await system?.stop()
+  if (system === undefined) system = await startHere(keySettings(keys))
+  else await system.start(keySettings(keys))
+  return { alpha: merchantClient(system.demo), operator: operatorOf(system.demo()) }
 }
 
 /** Master keys, the active one of several, and derived keys. */
 type Keys = readonly [keys: string, active_id?: string, derived_keys?: string]
 
-const variables = ([keys, active_id = '', derived_keys = '']: Keys) => ({
-  MULTIHUB_HOME: home,
+const keySettings = ([keys, active_id = '', derived_keys = '']: Keys) => ({
   MULTIHUB_MASTER_KEYS: keys,
   MULTIHUB_ACTIVE_KEY: active_id,
   MULTIHUB_KEYS: derived_keys,
 })
+/** The settings of a command beside the system. */
+const variables = (keys: Keys) => ({ MULTIHUB_HOME: system?.home ?? '', ...keySettings(keys) })
 
 /** What stays of the old key: it verifies what the ledger signed before (O9). */
 function oldJournalKey(): string {
@@ -120,7 +113,7 @@ test(
     ])
 
     // Only what the process with the new key delivers is counted.
-    await running?.stop()
+    await system?.stop()
     const before = receiver.callbacks.length
     is_receiver_up = true
     const restarted = await start([NEW, 'new', oldJournalKey()])

@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import type { ReceivedCallback, Receiver } from '../support/receiver.ts'
 import type { TestSystem } from '../support/system.ts'
-import type { SystemSuite } from './system.suite.ts'
+import type { RunningSystem, SystemSuite } from './system.suite.ts'
 
 /**
  * The suite for repeated callbacks over the public API. Each method is called less than ten times per minute, its
@@ -12,7 +12,7 @@ import type { SystemSuite } from './system.suite.ts'
  */
 export const resendSuite: SystemSuite = (given) => {
   describe('repeated callbacks', () => {
-    let system: TestSystem
+    let system: RunningSystem
     let alpha: MerchantClient
     let receiver: Receiver
     beforeAll(() => {
@@ -81,7 +81,7 @@ export const resendSuite: SystemSuite = (given) => {
 }
 
 /** Repeated callbacks while the notifier is down, for systems with one process per role. */
-export const notifierOutageSuite: SystemSuite = (given) => {
+export const notifierOutageSuite: SystemSuite<TestSystem> = (given) => {
   describe('repeated callbacks', () => {
     test('a resend without a notifier gives 2002, and succeeds when the notifier runs again', async () => {
       const { system, receiver } = given()

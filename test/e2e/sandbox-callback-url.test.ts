@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
 import { merchantClient } from '../support/merchant.ts'
-import { startOneProcess } from '../support/system.ts'
+import { startHere } from '../support/system.ts'
 
 // R2
 test('the sandbox sends its callbacks to MULTIHUB_SANDBOX_CALLBACK_URL, not to the URL for other providers', async () => {
@@ -24,7 +24,7 @@ test('the sandbox sends its callbacks to MULTIHUB_SANDBOX_CALLBACK_URL, not to t
   }).listen(0, '127.0.0.1')
   await once(relay, 'listening')
   const { port } = relay.address() as AddressInfo
-  const system = await startOneProcess({
+  const system = await startHere({
     MULTIHUB_PROVIDER_PORT: `${provider_port}`,
     MULTIHUB_PROVIDER_URL: `http://127.0.0.1:${unused_port}`,
     MULTIHUB_SANDBOX_CALLBACK_URL: `http://127.0.0.1:${port}`,

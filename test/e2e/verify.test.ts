@@ -12,13 +12,13 @@ import { HANG_LIMIT_MS } from '../support/hang-limit.ts'
 import { type MerchantClient, merchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import { startReceiver } from '../support/receiver.ts'
-import { startOneProcess, type TestSystem } from '../support/system.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
 
-let system: TestSystem
+let system: SystemHere
 let variables: Readonly<Record<string, string>>
 beforeAll(async () => {
   const receiver = await startReceiver()
-  system = await startOneProcess()
+  system = await startHere()
   const alpha = merchantClient(system.demo)
   const webhook_url = receiver.url
   const { c_id: to_endpoint } = await createForEndpoint(alpha, receiver.url)
@@ -30,7 +30,7 @@ beforeAll(async () => {
     await alpha.finalPayment(c_id)
     await receiver.waitFor(c_id, 'payment.completed')
   }
-  await system.stop('all')
+  await system.stop()
   const { master_key } = JSON.parse(await readFile(join(system.home, 'keys.json'), 'utf8'))
   variables = { MULTIHUB_HOME: system.home, MULTIHUB_MASTER_KEYS: `local:${master_key}` }
   await receiver.stop()

@@ -3,10 +3,9 @@ import { eventually } from '../support/eventually.ts'
 import type { MerchantClient } from '../support/merchant.ts'
 import { operatorOf } from '../support/operator.ts'
 import type { Receiver } from '../support/receiver.ts'
-import type { TestSystem } from '../support/system.ts'
 import { verifyLedgerOf } from '../support/verification.ts'
 import { payEveryOutcome } from './outcomes.suite.ts'
-import type { SystemSuite } from './system.suite.ts'
+import type { RunningSystem, SystemSuite } from './system.suite.ts'
 
 /** Digits of a withdrawal that stays open, so that its amount stays held. */
 const OPEN_DIGITS = 905
@@ -14,7 +13,7 @@ const OPEN_DIGITS = 905
 /** The suite for withdrawals, from the signed request to the signed callback, for every way of running the system. */
 export const withdrawalSuite: SystemSuite = (given) => {
   describe('withdrawals', () => {
-    let system: TestSystem
+    let system: RunningSystem
     let alpha: MerchantClient
     let receiver: Receiver
     beforeAll(() => {
