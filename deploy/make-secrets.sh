@@ -57,7 +57,12 @@ declare -A purposes=(
 kept_purposes=' audit journal '
 
 # hex_digest BYTES: SHA-256 of bytes that are given as hexadecimal digits. No key is ever an argument of another program.
-hex_digest() { printf "$(sed 's/../\\x&/g' <<<"$1")" | openssl dgst -sha256 -r | cut -c1-64; }
+hex_digest() {
+  local at bytes='' digest
+  for ((at = 0; at < ${#1}; at += 2)); do bytes+="\\x${1:at:2}"; done
+  digest=$(printf "$bytes" | openssl dgst -sha256 -r)
+  printf %s "${digest:0:64}"
+}
 
 # hmac KEY BYTES: HMAC-SHA-256, all as hexadecimal digits.
 hmac() {
@@ -73,19 +78,31 @@ hmac() {
   hex_digest "$outer$inner"
 }
 
-# derive KEY PURPOSE: HKDF-SHA-256 without a salt, as lib/base/crypto/keys.ts derives.
-derive() {
-  local extracted purpose
-  extracted=$(hmac '' "$1")
-  purpose=$(printf %s "$2" | od -An -tx1 -v | tr -d ' \n')
-  hmac "$extracted" "${purpose}01"
+# HKDF-SHA-256 without a salt, as lib/base/crypto/keys.ts derives, has two steps. extract_keys does the first one for all master keys.
+declare -A extracted=()
+extract_keys() {
+  local one list=$master_keys${KEPT_KEYS:+,$KEPT_KEYS}
+  for one in ${list//,/ }; do extracted[$one]=$(hmac '' "${one#*:}"); done
+}
+
+# expand KEY PURPOSE: the second step.
+expand() {
+  local at digits purpose=''
+  for ((at = 0; at < ${#2}; at += 1)); do
+    printf -v digits %02x "'${2:at:1}"
+    purpose+=$digits
+  done
+  hmac "$1" "${purpose}01"
 }
 
 # derived_list PURPOSE: the keys of a purpose from all master keys, purpose.id:key with commas between them.
 derived_list() {
-  local one list=$master_keys result=''
+  local one key list=$master_keys result=''
   [[ $kept_purposes != *" $1 "* ]] || list+=${KEPT_KEYS:+,$KEPT_KEYS}
-  for one in ${list//,/ }; do result+=${result:+,}$1.${one%%:*}:$(derive "${one#*:}" "$1"); done
+  for one in ${list//,/ }; do
+    key=$(expand "${extracted[$one]}" "$1")
+    result+=${result:+,}$1.${one%%:*}:$key
+  done
   printf %s "$result"
 }
 
@@ -93,6 +110,7 @@ derived_list() {
 put_keys() {
   local put=$1 name purpose list
   local -A derived=()
+  extract_keys
   for name in "${!purposes[@]}"; do
     for purpose in ${purposes[$name]}; do derived[$purpose]=${derived[$purpose]:-$(derived_list "$purpose")}; done
   done

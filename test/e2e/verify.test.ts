@@ -123,8 +123,12 @@ test('a payment without its ledger entries or events is a problem', async () => 
   const restoreEvents = await deleteAll('notifier', 'events')
   const events = await run()
   await restoreEvents()
-  expect(events.lines.length).toBeGreaterThanOrEqual(4)
-  for (const line of events.lines) expect(line).toMatch(/^PROBLEM {2}payments: the event \S+ of the payment/)
+  const isOfPayment = (line: string): boolean =>
+    /^PROBLEM {2}payments: the event \S+ of the payment/.test(line)
+  expect(events.lines.filter(isOfPayment).length).toBeGreaterThanOrEqual(4)
+  // The stop may have come before the result of a callback was stored; then its delivery needs its event too.
+  for (const line of events.lines.filter((one) => !isOfPayment(one)))
+    expect(line).toMatch(/^PROBLEM {2}notifier: the delivery \S+ has no event/)
   expect((await run()).error).toBeUndefined()
 })
 
