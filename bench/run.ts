@@ -20,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   audit: () => import('./audit.ts'),
   attachments: () => import('./attachments.ts'),
   sweeper: () => import('./sweeper.ts'),
+  sweeps: () => import('./sweeps.ts'),
   notifier: () => import('./notifier.ts'),
   'notifier-crash': () => import('./notifier-crash.ts'),
   'notifier-outage': () => import('./notifier-outage.ts'),
