@@ -132,6 +132,36 @@ test('while nothing is due, a sweep is one command for each lane and reads no do
   await runner.stop()
 })
 
+test('a share that changes at any moment fails no sweep', async () => {
+  await fixture().store(200, creditEffect, 60_000)
+  const [all, none] = [createDivision('one')(['one']), createDivision('one')(['two'])]
+  let looks = 0
+  const divide = () => () => {
+    looks += 1
+    return looks % 2 === 0 ? all : none
+  }
+  let [runs, failures] = [0, 0]
+  const { items } = fixture()
+  const collection: Collection<Item> = {
+    ...items,
+    find: (...call) =>
+      items.find(...call).catch((error: unknown) => {
+        failures += 1
+        throw error
+      }),
+  }
+  const runner = runnerOf({ ...lastingRun, divide }, collection, () => {
+    runs += 1
+  })
+  runner.start()
+  await eventually(
+    async () => runs,
+    (count) => count === 200,
+  )
+  await runner.stop()
+  expect(failures).toBe(0)
+})
+
 test.each(['dead', 'full'])(
   'no effect is later than 3 s while one of five processes is %s',
   async (state) => {

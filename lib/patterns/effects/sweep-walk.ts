@@ -37,9 +37,11 @@ export function createSweepWalk<D extends EffectDocument>(
 ): () => Promise<void> {
   const index = `by_${lane}_slot`
   let met_another = false
+  /** The share of one walk: a heartbeat can change it meanwhile, and no slots are no ranges. */
+  let { own, others } = share()
 
-  const dueNow = () => dueRanges({ to: now() }, share().own)
-  const overdue = () => dueRanges({ to: new Date(now().getTime() - OVERDUE_MS) }, share().others)
+  const dueNow = () => dueRanges({ to: now() }, own)
+  const overdue = () => dueRanges({ to: new Date(now().getTime() - OVERDUE_MS) }, others)
   const visitOwn = {
     hasRoom,
     visit: (document: Stored<D>) => visit(document).catch(ignoreConflict),
@@ -63,7 +65,7 @@ export function createSweepWalk<D extends EffectDocument>(
   return async () => {
     if (!hasRoom()) return
     met_another = false
-    const { own, others } = share()
+    ;({ own, others } = share())
     const first = await collection.find(index, [...dueNow(), ...overdue()], { limit: FIRST_PAGE_SIZE })
     if (first.length < FIRST_PAGE_SIZE) {
       const { own: mine = [], others: left = [] } = Object.groupBy(first, ({ slot = 0 }) =>
