@@ -213,6 +213,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'destinations show': async (world) => [await world.openDestination()],
   'destinations probe': async (world) => [await world.openDestination()],
   'exchanges list': ofMerchant,
+  'exchanges show': async (world) => [
+    (await json('exchanges', 'list', '--merchant', world.merchant_id))[0].requestId,
+  ],
   'approvals set-policy': [
     ...['--rpc', 'multihub.balances.v1.BalanceService/Settle', '--currency', 'INR', '--above', '0'],
   ],
@@ -246,6 +249,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   listen: ofMerchant,
   'logs tail': ofMerchant,
   'accounts list': [],
+  'accounts list-unconfigured': [],
   'accounts show': ['sandbox'],
   'accounts drain': ['sandbox', ...REASON],
   'accounts disable': ['sandbox', ...REASON],
@@ -265,7 +269,7 @@ const MESSAGES: Readonly<Record<string, DescMessage>> = {
 }
 
 /** Lists for which this system has no rows: no ledger has refused, and no command runs on the databases. */
-const EMPTY: readonly string[] = ['payments refusals', 'operations list']
+const EMPTY: readonly string[] = ['accounts list-unconfigured', 'payments refusals', 'operations list']
 
 /** Commands that go on until they are ended: what they say when they begin. */
 const ENDLESS: Readonly<Record<string, string>> = { listen: 'Listening', 'logs tail': 'Watching' }
