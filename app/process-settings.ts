@@ -43,7 +43,7 @@ const INFRASTRUCTURE_SETTINGS = {
     'The database: a MongoDB replica set or sharded cluster. Without it, state is kept in embedded files.',
   ),
   mongodb_connections: describedSetting(
-    'The most connections of one role to each MongoDB server. Writes use at most 80 % of them.',
+    'The most connections of one role to each MongoDB server. Writes use at most 80 % of them, and one is kept for heartbeats.',
     integerSetting('MULTIHUB_MONGODB_CONNECTIONS', { min: 5, max: 1_000, fallback: MONGODB_CONNECTIONS }),
   ),
   nats_url: optionalSecret(

@@ -4,10 +4,23 @@ import { MongoClient, MongoServerError } from 'mongodb'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { Ambiguous } from '../errors.ts'
+import { parseLayout } from '../layout.ts'
+import type { CollectionSpec } from '../store.ts'
 import { createMongoCalls, type Deadline, type MongoCalls } from './calls.ts'
+import { createCollection } from './collection.ts'
+import type { MongoCollection } from './documents.ts'
 
 const client = new MongoClient('mongodb://127.0.0.1:1')
 afterEach(() => client.close())
+
+const HEARTBEATS: CollectionSpec = {
+  name: 'heartbeats',
+  partition: ['role'],
+  key: ['role', 'address'],
+  urgent_writes: true,
+}
+
+type Documents = MongoCollection['documents']
 
 /** Emits the event that the driver emits when it sends a command. */
 const send = (): void => void EventEmitter.prototype.emit.call(client, 'commandStarted')
@@ -88,13 +101,13 @@ describe('the limits of a call', () => {
   })
 })
 
-describe('the connections that writes may use, 8 of 10', () => {
+describe('the connections that writes may use, 8 of 11', () => {
   const timeoutMs = 200
   let clock: InstalledClock
   let calls: MongoCalls
   beforeEach(() => {
     clock = installManualClock()
-    calls = createMongoCalls(client, timeoutMs, 10)
+    calls = createMongoCalls(client, timeoutMs, 11)
   })
   afterEach(() => clock[Symbol.dispose]())
 
@@ -124,6 +137,29 @@ describe('the connections that writes may use, 8 of 10', () => {
     expect(failures.filter((failure) => failure instanceof Ambiguous)).toHaveLength(8)
     expect(failures.filter((failure) => failure instanceof Unavailable)).toHaveLength(20)
     expect(startedOf(writes)).toBe(8)
+  })
+
+  test('leave one to urgent writes, also while reads hang that use all the others', async () => {
+    const writes = hang(20)
+    await settled()
+    const reads = Array.from({ length: 20 }, () => {
+      const read = calls.read(() => new Promise<never>(() => {}))
+      return read.catch((error: unknown) => error)
+    })
+    await settled()
+    const writeUrgently = async (): Promise<string> => {
+      send()
+      return 'written'
+    }
+    expect(await calls.writeUrgently(writeUrgently)).toBe('written')
+    const documents = { replaceOne: async () => ({ matchedCount: 1 }) } as unknown as Documents
+    const target = { documents, layout: parseLayout(HEARTBEATS), calls, now_ms: clock.now_ms }
+    const heartbeat = { role: 'payments', address: 'a' }
+    expect(await createCollection<object>(target).replace(heartbeat, 1)).toMatchObject(heartbeat)
+    await clock.advance(timeoutMs)
+    expect(startedOf(writes)).toBe(8)
+    for (const failure of await Promise.all(reads)) expect(failure).toBeInstanceOf(Unavailable)
+    await Promise.all(writes.map(({ result }) => result))
   })
 
   test('are free again after writes that succeeded, failed or reached their deadline', async () => {

@@ -36,7 +36,10 @@ export interface Deadline {
  */
 const SERVER_SHARE = 0.9
 
-/** The part of the connections that writes may use. Writes that hang, on a slow majority say, leave the rest to reads. */
+/** The connections that only urgent writes use, such as one heartbeat per second. */
+const URGENT_CONNECTIONS = 1
+
+/** The part of the others that writes may use. Writes that hang, on a slow majority say, leave the rest to reads. */
 const WRITE_SHARE = 0.8
 
 const PAUSE_BACKOFF = { first_ms: 5, max_ms: 200 }
@@ -51,10 +54,15 @@ export function selectionTimeout(timeout_ms: number): number {
 
 /** Creates the calls of one client, which has up to `connections_max` connections. */
 export function createMongoCalls(client: MongoClient, timeout_ms: number, connections_max: number) {
-  const writing = createSemaphore({
-    holders_max: Math.max(1, Math.floor(connections_max * WRITE_SHARE)),
-    refuse: () => new Unavailable('too many writes to MongoDB are in progress'),
-  })
+  const createLimit = (calls: string, holders_max: number) =>
+    createSemaphore({
+      holders_max: Math.max(1, Math.floor(holders_max)),
+      refuse: () => new Unavailable(`too many ${calls} to MongoDB are in progress`),
+    })
+  const ordinary_max = connections_max - URGENT_CONNECTIONS
+  const ordinary = createLimit('calls', ordinary_max)
+  const writing = createLimit('writes', ordinary_max * WRITE_SHARE)
+  const urgent = createLimit('urgent writes', URGENT_CONNECTIONS)
   const attempt = new AsyncLocalStorage<{ commands: number }>()
   client.on('commandStarted', () => {
     const current = attempt.getStore()
@@ -77,12 +85,46 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number, connec
     }
   }
 
+  /** Runs a call when each of the limits has room. A call that gets none before its deadline is not started. */
+  async function within<T>(
+    limits: readonly Semaphore[],
+    deadline: Deadline,
+    call: () => Promise<T>,
+  ): Promise<T> {
+    const [limit, ...others] = limits
+    if (limit === undefined) return await withDeadline(call, deadline)
+    await limit.acquire(deadline.remaining_ms())
+    try {
+      return await within(others, deadline, call)
+    } finally {
+      limit.release()
+    }
+  }
+
+  async function writeWithin<T>(
+    limits: readonly Semaphore[],
+    call: (options: WriteOptions) => Promise<T>,
+    deadline: Deadline,
+  ): Promise<T> {
+    while (true) {
+      const sent = { commands: 0 }
+      const began_ms = clock.monotonic_ms()
+      try {
+        return await attempt.run(sent, () => within(limits, deadline, () => call(writeOptions(deadline))))
+      } catch (error) {
+        if (sent.commands > 1 || !isDeadlock(error)) throw writeFailure(error, sent.commands)
+      }
+      // A retry before the other writers are done would block them for the same time again.
+      await deadline.pause((clock.monotonic_ms() - began_ms) * (1 + randomFraction()))
+    }
+  }
+
   return {
     startDeadline,
     /** Runs a call that changes nothing. Throws `Unavailable`. */
     async read<T>(call: (options: ReadOptions) => Promise<T>, deadline = startDeadline()): Promise<T> {
       try {
-        return await withDeadline(() => call({ maxTimeMS: serverLimitMs(deadline) }), deadline)
+        return await within([ordinary], deadline, () => call({ maxTimeMS: serverLimitMs(deadline) }))
       } catch (error) {
         throw readFailure(error)
       }
@@ -91,25 +133,15 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number, connec
      * Runs a call that writes. Repeats it when the server reports that it undid the write because of another writer. Throws
      * `Unavailable` when nothing was written, and `Ambiguous` when something may have been written.
      */
-    async write<T>(call: (options: WriteOptions) => Promise<T>, deadline = startDeadline()): Promise<T> {
-      while (true) {
-        const sent = { commands: 0 }
-        const began_ms = clock.monotonic_ms()
-        // A write that gets no connection before its deadline was not started.
-        await writing.acquire(deadline.remaining_ms())
-        try {
-          return await attempt.run(sent, () => withDeadline(() => call(writeOptions(deadline)), deadline))
-        } catch (error) {
-          if (sent.commands > 1 || !isDeadlock(error)) throw writeFailure(error, sent.commands)
-        } finally {
-          writing.release()
-        }
-        // A retry before the other writers are done would block them for the same time again.
-        await deadline.pause((clock.monotonic_ms() - began_ms) * (1 + randomFraction()))
-      }
-    },
+    write: <T>(call: (options: WriteOptions) => Promise<T>, deadline = startDeadline()): Promise<T> =>
+      writeWithin([writing, ordinary], call, deadline),
+    /** The same for a write that waits for no other calls: it has a connection of its own. */
+    writeUrgently: <T>(call: (options: WriteOptions) => Promise<T>, deadline = startDeadline()): Promise<T> =>
+      writeWithin([urgent], call, deadline),
   }
 }
+
+type Semaphore = ReturnType<typeof createSemaphore>
 
 /** Runs a call until the deadline. The driver's own `timeoutMS` has no effect (seen with 7.9). */
 async function withDeadline<T>(call: () => Promise<T>, deadline: Deadline): Promise<T> {

@@ -16,6 +16,7 @@ import { writeUnique } from './write-unique.ts'
  */
 export function createCollection<D extends object>(target: MongoCollection): Collection<D> {
   const { documents, layout, calls } = target
+  const write = layout.urgent_writes ? calls.writeUrgently : calls.write
   const insertGrouped = createInsertGroups(target)
 
   // The codec returns what was stored, and the caller stored a `D`.
@@ -35,7 +36,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
           joins_group = false
           await insertGrouped(whole, size_bytes, deadline)
         } else {
-          await calls.write((options) => documents.insertOne(whole, options), deadline)
+          await write((options) => documents.insertOne(whole, options), deadline)
         }
       })
       return stored
@@ -75,7 +76,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       const identity = keyFilter(layout, stored)
       await writeUnique(target, stored, async (deadline) => {
         const filter = { ...identity, version: expected_version, ...liveFilter(target) }
-        const { matchedCount } = await calls.write(
+        const { matchedCount } = await write(
           (options) => documents.replaceOne(filter, stored, options),
           deadline,
         )
@@ -87,7 +88,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
       checkVersion(expected_version)
       const identity = keyFilter(layout, keyFields(layout, key))
       const filter = { ...identity, version: expected_version, ...liveFilter(target) }
-      const { deletedCount } = await calls.write((options) => documents.deleteOne(filter, options))
+      const { deletedCount } = await write((options) => documents.deleteOne(filter, options))
       if (deletedCount === 0) throw new Conflict(`${layout.name}: not at version ${expected_version}`)
     },
   }
