@@ -165,13 +165,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a process acts after its lease ran out',
     file: 'lib/patterns/effects/begin.ts',
-    search: '(lease !== undefined && lease.until.getTime() > now().getTime())) && clock_guard.isTrusted()',
-    replace: 'lease !== undefined) && (clock_guard.isTrusted() || now().getTime() > 0)',
+    search: 'lease.until.getTime() > now().getTime())) &&\n    clock_guard.isTrusted()',
+    replace: 'lease.until.getTime() > 0)) && (clock_guard.isTrusted() || now().getTime() > 0)',
     needs: ['process is paused'],
   },
   {
     name: 'one missed reading kills a process',
-    file: 'lib/patterns/membership/membership.ts',
+    file: 'lib/patterns/membership/heartbeats.ts',
     search: 'const MISSED_MAX = 5',
     replace: 'const MISSED_MAX = 1',
     needs: ['process is paused'],
@@ -179,15 +179,15 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a process without a confirmed heartbeat acts',
     file: 'lib/patterns/effects/runs.ts',
-    search: 'membership.confirmedAgoMs() < CONFIRMED_MAX_MS',
-    replace: 'membership.confirmedAgoMs() < CONFIRMED_MAX_MS * 1_000',
+    search: 'heartbeats.confirmedAgoMs() < CONFIRMED_MAX_MS',
+    replace: 'heartbeats.confirmedAgoMs() < CONFIRMED_MAX_MS * 1_000',
     needs: ['process is paused'],
   },
   {
     name: 'the leases of the living are taken over',
     file: 'lib/patterns/effects/takeover.ts',
-    search: '!bound.repeats && runs.isDead(lease.run)',
-    replace: '!bound.repeats && runs.dead().length > 0',
+    search: 'bound.repeats || !runs.isDead(lease.run)',
+    replace: 'bound.repeats || runs.dead().length === 0',
     needs: ['process is paused'],
   },
   {

@@ -6,19 +6,61 @@ import type { TestMutation } from './mutation.ts'
  */
 export const TEST_MUTATIONS: readonly TestMutation[] = [
   {
-    name: 'a reading counts while the store is down',
-    file: 'lib/patterns/membership/membership.ts',
-    search: '        was_interrupted = true\n',
-    replace:
-      '        observe(new Map(readings.live().flatMap((one) => [[one, readings.heartbeatOf(one) as Heartbeat<F>]])))\n',
-    tests: ['lib/patterns/effects/runs.test.ts', 'lib/patterns/membership/membership.test.ts'],
-  },
-  {
     name: 'the first reading after an outage counts',
-    file: 'lib/patterns/membership/membership.ts',
+    file: 'lib/patterns/membership/heartbeats.ts',
     search: 'was_interrupted ? 0 : 1',
     replace: 'was_interrupted ? 1 : 1',
     tests: ['lib/patterns/effects/runs.test.ts'],
+  },
+  {
+    name: 'a slow reading delays the next heartbeat',
+    file: 'lib/patterns/membership/heartbeats.ts',
+    search: '        startReading()\n',
+    replace: '        startReading()\n        await last_reading\n',
+    tests: ['lib/patterns/effects/runs.test.ts'],
+  },
+  {
+    name: 'a process goes on in its run that was declared dead',
+    file: 'lib/patterns/effects/runs.ts',
+    search: ': current.is_dead === true\n',
+    replace: ': current.is_dead === true && before === undefined\n',
+    tests: ['lib/patterns/effects/runs.test.ts'],
+  },
+  {
+    name: 'a run is declared dead although it had a heartbeat since',
+    file: 'lib/patterns/effects/runs.ts',
+    search: 'await replaceVersion(collection, { ...run, expires_at, is_dead: true }, version)',
+    replace:
+      'await upsert(collection, keyOf(run.address), () => ({ ...run, expires_at, is_dead: true as const }))',
+    tests: ['lib/patterns/effects/runs.test.ts'],
+  },
+  {
+    name: 'a process acts under a lease of a run before its present one',
+    file: 'lib/patterns/effects/runs.ts',
+    search: '(lease === undefined || lease.run === run_id)',
+    replace: '(lease === undefined || run_id.length > 0)',
+    tests: ['lib/patterns/effects/runs.test.ts'],
+  },
+  {
+    name: 'a process begins what it leased in a run before its present one',
+    file: 'lib/patterns/effects/begin.ts',
+    search: 'lease?.run === runs.run_id && ',
+    replace: 'lease !== undefined && ',
+    tests: ['lib/patterns/effects/leases.test.ts'],
+  },
+  {
+    name: 'the survivors of a process all write the same documents',
+    file: 'lib/patterns/effects/takeover.ts',
+    search: 'rankOf(keyOf(document)) <= done',
+    replace: 'rankOf(keyOf(document)) >= -1',
+    tests: ['lib/patterns/effects/takeover.test.ts'],
+  },
+  {
+    name: 'a heartbeat waits for other writes',
+    file: 'lib/store/mongodb/collection.ts',
+    search: 'layout.urgent_writes ? calls.writeUrgently : calls.write',
+    replace: 'layout.urgent_writes ? calls.write : calls.write',
+    tests: ['lib/store/mongodb/calls.test.ts'],
   },
   {
     name: 'an awakened process begins what another one has taken over',
@@ -30,7 +72,7 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
   {
     name: 'an awakened process sends the create that it was about to send',
     file: 'services/payments/effects/create-at-provider.ts',
-    search: "if (state === 'unknown' || !deps.mayAct()) return sendLater(",
+    search: "if (state === 'unknown' || !deps.mayAct(lease)) return sendLater(",
     replace: "if (state === 'unknown') return sendLater(",
     tests: ['services/payments/effects/create-at-provider.test.ts'],
   },

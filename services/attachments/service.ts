@@ -41,7 +41,7 @@ export const role: Role<'attachments'> = {
     const acts = keepActs(await context.openStore())
     const store = await openAttachmentsStore(acts.store)
     const { attachments, upload_quotas, idempotency_records, files } = store
-    const runs = await startRuns(store.runs)
+    const runs = await startRuns(store.runs, context.clock_guard)
     if (scanner === NO_SCANNER)
       log.warn({}, 'MULTIHUB_SCANNER=none: uploaded files are accepted without a virus scan')
     const content_check = createContentCheck()

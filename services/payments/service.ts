@@ -146,7 +146,7 @@ export const role: Role<'payments'> = {
     const config = readConfig(PAYMENTS_CONFIG, context.variables)
     const acts = keepActs(await context.openStore(), ['reservation_refusals'])
     const store = await openPaymentsStore(acts.store, context.keys)
-    const runs = await startRuns(store.runs)
+    const runs = await startRuns(store.runs, context.clock_guard)
     const { registry, ...clients } = clientsOf(context)
     const registry_cache = createRegistryCache({ client: registry, bus: context.bus, role: 'payments' })
     const findRoute = async (service_id: string) => routeFromProto(await registry_cache.route(service_id))

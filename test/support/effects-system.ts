@@ -1,5 +1,6 @@
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { now } from '#lib/base/time.ts'
+import { createBudget } from '#lib/patterns/effects/budget.ts'
 import {
   type BoundEffect,
   defineEffect,
@@ -8,8 +9,8 @@ import {
 } from '#lib/patterns/effects/define-effect.ts'
 import { EFFECT_INDEXES, type EffectDocument } from '#lib/patterns/effects/effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
-import { createRunStore, startRuns } from '#lib/patterns/effects/runs.ts'
-import { MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
+import { createRunStore, type RunDocument, type Runs, startRuns } from '#lib/patterns/effects/runs.ts'
+import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { Duplicate } from '#lib/store/errors.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
@@ -44,6 +45,7 @@ export interface EffectsSystem {
   readonly store: Store
   readonly orders: Collection<Order>
   readonly acts: Collection<Act>
+  readonly runs: Runs
   readonly runner: EffectRunner<Order>
   /** Stops the runner as a process that stops in order does, and closes the store. */
   close(): Promise<void>
@@ -79,19 +81,34 @@ export const reportEffect: OrderEffect = defineEffect({
   id: orderEffectId('report'),
 })
 
+/** Effects of an order in the two other lanes, which wait for nothing. */
+const confirmEffect: OrderEffect = defineEffect({
+  kind: 'confirm',
+  lane: 'independent',
+  data: {},
+  id: orderEffectId('confirm'),
+})
+const notifyEffect: OrderEffect = defineEffect({
+  kind: 'notify',
+  lane: 'external',
+  data: {},
+  id: orderEffectId('notify'),
+})
+
 function orderEffectId(kind: string): (order: Pick<Order, 'order_id'>) => string {
   return ({ order_id }) => `${order_id}:${kind}`
 }
 
 /**
  * Opens the store and makes a runner whose acts call `at` before and after they happen. `effects` replaces effects of
- * the same kind or adds others.
+ * the same kind or adds others. `begin` is awaited before each act.
  */
 export async function openEffectsSystem(
   store_location: StoreLocation,
   at: (point: CrashPoint, effect_id: string) => void = () => {},
   effects: readonly BoundEffect<Order>[] = [],
   lease_ms = 1_000,
+  begin: (effect_id: string) => Promise<void> = async () => {},
 ): Promise<EffectsSystem> {
   const { database, directory, mongodb_uri } = store_location
   const uri = mongodb_uri === undefined ? undefined : new Secret(mongodb_uri)
@@ -104,20 +121,23 @@ export async function openEffectsSystem(
   })
   const acts = await store.collection<Act>({ name: 'acts', partition: ['act_id'], key: ['act_id'] })
   const runs = await startRuns(
-    createRunStore(await store.collection<Member<object>>(MEMBERS_SPEC), 'orders', store),
+    createRunStore(await store.collection<RunDocument>(MEMBERS_SPEC), 'orders', store),
+    trustedClock,
   )
   const handler: OrderHandler = {
     lease_ms,
     tries_max: 20,
     backoff: { first_ms: 20, max_ms: 20 },
+    budget: createBudget(1_000),
     async run({ id, kind }) {
+      await begin(id)
       at('before act', id)
       await actOnce(acts, id)
       at('after act', id)
       return (order) => ({ ...order, done: [...order.done, kind] })
     },
   }
-  const ordinary = [chargeEffect, shipEffect, reportEffect].map((definition) =>
+  const ordinary = [chargeEffect, shipEffect, reportEffect, confirmEffect, notifyEffect].map((definition) =>
     definition.bind<Order>(handler),
   )
   const replaced = new Set(effects.map(({ kind }) => kind))
@@ -135,7 +155,7 @@ export async function openEffectsSystem(
     await runs.stop()
     await store.close()
   }
-  return { store, orders, acts, runner, close }
+  return { store, orders, acts, runs, runner, close }
 }
 
 async function actOnce(acts: Collection<Act>, act_id: string): Promise<void> {
@@ -156,4 +176,11 @@ export function newOrder(order_id: string): Order {
     reportEffect.newEffect({ order_id }, {}, { at, after: shipping.id }),
   ]
   return { order_id, done: [], effects }
+}
+
+/** A new order with one effect in each lane, none of which waits for another. */
+export function newOrderOfLanes(order_id: string): Order {
+  const at = now()
+  const kinds = [chargeEffect, confirmEffect, notifyEffect, reportEffect]
+  return { order_id, done: [], effects: kinds.map((kind) => kind.newEffect({ order_id }, {}, { at })) }
 }

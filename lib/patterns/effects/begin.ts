@@ -23,19 +23,20 @@ export function createBeginCheck<D extends EffectDocument>(options: BeginOptions
   const { clock_guard, runs, isStopping, collection, keyOf } = options
 
   /**
-   * When the lease has expired meanwhile, or the clock of this process was set, another process may have the lease by now.
-   * A repeated effect may run in both processes.
+   * When the lease has expired meanwhile, its run is over, or the clock of this process was set, another process may have the
+   * lease by now. A repeated effect may run in both processes.
    */
   const mayBegin = ({ lease }: Effect, { repeats = false }: Pick<BoundEffect<D>, 'repeats'>): boolean =>
-    (repeats || (lease !== undefined && lease.until.getTime() > now().getTime())) && clock_guard.isTrusted()
+    (repeats || (lease?.run === runs.run_id && lease.until.getTime() > now().getTime())) &&
+    clock_guard.isTrusted()
 
   return {
     mayBegin,
-    /** Whether the others cannot take this process for dead now. If they can, it must regain the lease first. */
-    mayAct: runs.mayAct,
+    /** Whether the others cannot declare the run of this process dead now. If they can, it must regain the lease first. */
+    mayAct: (): boolean => runs.mayAct(),
     /**
-     * Waits until the others cannot take this process for dead any more. Returns whether it still has the lease then: one of them
-     * may have taken over meanwhile.
+     * Waits until the others cannot declare the run dead any more. Returns whether this process still has the lease then: they
+     * may have declared it dead meanwhile.
      */
     async regainsLease(document: Stored<D>, effect: Effect, bound: BoundEffect<D>): Promise<boolean> {
       while (!runs.mayAct()) {

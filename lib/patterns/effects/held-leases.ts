@@ -34,6 +34,8 @@ export function createHeldLeases() {
         if (lease !== undefined && !is_stored) giveBack(lease)
       }
     },
+    /** Forgets all of them, when their run is over. */
+    clear: (): void => until_ms.clear(),
     /** Whether a held lease has not ended. */
     hasAny: (): boolean => [...until_ms.values()].some((end_ms) => end_ms > now().getTime()),
   }

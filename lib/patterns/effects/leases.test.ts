@@ -196,6 +196,18 @@ describe('an effect that was leased before this process could be taken for dead'
     await Promise.all([runner.stop(), other.stop()])
   })
 
+  test('does not begin when the run was declared dead, although nobody has taken over yet', async () => {
+    const { runner, runs, running, hasBegun } = await leaseAndPause()
+    runs.setRun('fresh')
+    runs.setMayAct(true)
+    await running
+    expect(hasBegun()).toBe(false)
+    expect(await fixture().items.get({ item_id: 'one' })).toMatchObject({
+      effects: [{ tries: 1, lease: { run: 'paused' } }],
+    })
+    await runner.stop()
+  })
+
   test.each<[string, (stop: () => Promise<void>) => void]>([
     ['its lease ends', () => clock.stepWall(LEASE_MS + 1)],
     ['the process stops', (stop) => void stop()],

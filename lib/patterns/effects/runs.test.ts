@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Conflict } from '#lib/store/errors.ts'
+import type { Collection, Stored } from '#lib/store/store.ts'
+import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
-import type { Heartbeat } from '../membership/membership.ts'
-import { type RunState, type RunStore, type Runs, startRuns } from './runs.ts'
+import { createRunStore, type RunDocument, type Runs, startRuns } from './runs.ts'
 import { WHOLE_SHARE } from './slots.ts'
 
 let clock: InstalledClock
@@ -12,38 +14,74 @@ beforeEach(() => {
 })
 afterEach(() => clock[Symbol.dispose]())
 
+/** How a process reaches the store. */
+interface Reach {
+  is_cut_off: boolean
+  /** While it is set the process is stopped, as by SIGSTOP: no call of it is sent. */
+  held: Promise<void> | undefined
+  /** While it is set its readings do not end. */
+  slow_reading: Promise<void> | undefined
+  /** What a former primary answers to its readings. */
+  former_primary: readonly Stored<RunDocument>[] | undefined
+}
+
 /** The heartbeats of one role in a shared store, which a test makes fail. */
 class Heartbeats {
-  readonly documents = new Map<string, Heartbeat<RunState>>()
+  readonly documents = new Map<string, Stored<RunDocument>>()
   readonly calls: string[] = []
   is_down = false
+  #versions = 0
 
-  /** The store as one process reaches it. While it is `held`, the process is stopped, as by SIGSTOP: no call of it ends. */
+  /** The store as one process reaches it. */
   reach({ is_alone = false } = {}) {
-    const process = { is_cut_off: false, held: undefined as Promise<void> | undefined }
+    const process: Reach = {
+      is_cut_off: false,
+      held: undefined,
+      slow_reading: undefined,
+      former_primary: undefined,
+    }
     const call = async (name: string): Promise<void> => {
       this.calls.push(name)
       await process.held
       if (this.is_down || process.is_cut_off) throw new Error('no primary')
     }
-    const members: RunStore['members'] = {
-      beat: async (address, state) => {
-        await call('beat')
-        const version = (this.documents.get(address)?.version ?? 0) + 1
-        this.documents.set(address, { ...state, version })
-        return version
+    const put = (document: RunDocument): Stored<RunDocument> => {
+      this.#versions += 1
+      const stored = { ...document, version: this.#versions }
+      this.documents.set(document.address, stored)
+      return stored
+    }
+    const assertVersion = (address: unknown, version: number): void => {
+      if (this.documents.get(String(address))?.version !== version) throw new Conflict('another version')
+    }
+    const collection: Collection<RunDocument> = {
+      get: async ({ address }) => {
+        await call('get')
+        return this.documents.get(String(address))
       },
-      remove: async (address) => {
-        await call('remove')
-        this.documents.delete(address)
+      find: async () => {
+        await call('find')
+        await process.slow_reading
+        return [...(process.former_primary ?? this.documents.values())]
       },
-      list: async () => {
-        await call('list')
-        return new Map(this.documents)
+      insert: async (document) => {
+        await call('insert')
+        return put(document)
       },
+      replace: async (document, version) => {
+        await call('replace')
+        assertVersion(document.address, version)
+        return put(document)
+      },
+      delete: async ({ address }, version) => {
+        await call('delete')
+        assertVersion(address, version)
+        this.documents.delete(String(address))
+      },
+      count: () => Promise.reject(new Error('nothing is counted')),
     }
     const start = async (): Promise<Runs> => {
-      const runs = await startRuns({ members, is_alone })
+      const runs = await startRuns(createRunStore(collection, 'orders', { is_alone }), trustedClock)
       running.push(runs)
       return runs
     }
@@ -57,8 +95,8 @@ describe('the runs in a shared store', () => {
     await store.reach().start()
     store.calls.length = 0
     await clock.advance(10_000)
-    expect(store.calls.filter((name) => name === 'beat')).toHaveLength(10)
-    expect(store.calls.filter((name) => name === 'list')).toHaveLength(10)
+    expect(store.calls.filter((name) => name === 'replace')).toHaveLength(10)
+    expect(store.calls.filter((name) => name === 'find')).toHaveLength(10)
     expect(store.calls).toHaveLength(20)
   })
 
@@ -67,7 +105,7 @@ describe('the runs in a shared store', () => {
     expect((await process.start()).run_id).not.toBe((await process.start()).run_id)
   })
 
-  test('one is dead after five readings without a new heartbeat, not after four, and lives again with the next one', async () => {
+  test('one is dead after five readings without a new heartbeat, not after four', async () => {
     const store = new Heartbeats()
     const [lost, reader] = [store.reach(), store.reach()]
     // Each second it writes before the other one reads.
@@ -79,10 +117,76 @@ describe('the runs in a shared store', () => {
     await clock.advance(1_000)
     expect(one.isDead(two.run_id)).toBe(true)
     expect(one.dead()).toEqual([two.run_id])
+    expect(one.live()).toEqual([one.run_id])
+  })
+
+  test('one that was declared dead stays dead, and its process goes on under a fresh run', async () => {
+    const store = new Heartbeats()
+    const [lost, reader] = [store.reach(), store.reach()]
+    const [two, one] = [await lost.start(), await reader.start()]
+    const first_run = two.run_id
+    const lease = { token: 'of the first run', until: new Date(clock.now_ms() + 60_000), run: first_run }
+    two.held.hold(lease)
+    expect(two.mayAct(lease)).toBe(true)
+    lost.is_cut_off = true
+    await clock.advance(7_000)
+    expect(two.run_id).toBe(first_run)
     lost.is_cut_off = false
+    await clock.advance(1_000)
+    expect(two.run_id).not.toBe(first_run)
+    expect([two.mayAct(), two.mayAct(lease), two.held.hasAny()]).toEqual([true, false, false])
+    expect(two.mayAct({ ...lease, run: two.run_id })).toBe(true)
+    await clock.advance(10_000)
+    for (const runs of [one, two]) {
+      expect(runs.dead()).toEqual([first_run])
+      expect([...runs.live()].sort()).toEqual([one.run_id, two.run_id].sort())
+    }
+  })
+
+  test('one whose heartbeat comes before another process has declared it dead goes on', async () => {
+    const store = new Heartbeats()
+    const [lost, reader] = [store.reach(), store.reach()]
+    const [two, one] = [await lost.start(), await reader.start()]
+    const first_run = two.run_id
     await clock.advance(2_000)
+    // The reader sees no heartbeat any more, but there are some.
+    reader.former_primary = [...store.documents.values()]
+    await clock.advance(20_000)
+    expect([one.dead(), two.dead()]).toEqual([[], []])
+    expect(two.run_id).toBe(first_run)
+  })
+
+  test('all processes find the same runs dead, whichever of them has counted', async () => {
+    const store = new Heartbeats()
+    const lost = store.reach()
+    const two = await lost.start()
+    const all = [await store.reach().start(), await store.reach().start(), await store.reach().start()]
+    lost.is_cut_off = true
+    await clock.advance(5_000)
+    const late = await store.reach().start()
+    await clock.advance(1_000)
+    for (const runs of [...all, late]) expect(runs.dead()).toEqual([two.run_id])
+  })
+
+  test('a reading that hangs delays no heartbeat, and the next one is not counted', async () => {
+    const store = new Heartbeats()
+    const [lost, reader] = [store.reach(), store.reach()]
+    const [two, one] = [await lost.start(), await reader.start()]
+    const reading = Promise.withResolvers<void>()
+    reader.slow_reading = reading.promise
+    lost.is_cut_off = true
+    store.calls.length = 0
+    for (let second = 0; second < 8; second += 1) {
+      await clock.advance(1_000)
+      expect(one.mayAct()).toBe(true)
+    }
+    expect(store.calls.filter((name) => name === 'find')).toHaveLength(1)
+    reader.slow_reading = undefined
+    reading.resolve()
+    await clock.advance(4_000)
     expect(one.isDead(two.run_id)).toBe(false)
-    expect(one.dead()).toEqual([])
+    await clock.advance(2_000)
+    expect(one.isDead(two.run_id)).toBe(true)
   })
 
   test('a run that stops in order is not dead: it has given back what it had', async () => {
@@ -158,15 +262,17 @@ describe('the runs in a shared store', () => {
     expect(one.dead()).toEqual([])
   })
 
-  test('a process stopped for 20 s is dead for the others, and does not act before its heartbeat is confirmed again', async () => {
+  test('a process stopped for 20 s is dead for the others, and acts under a fresh run after its heartbeat is confirmed', async () => {
     const store = new Heartbeats()
     const [reader, stopped] = [store.reach(), store.reach()]
     const [one, two] = [await reader.start(), await stopped.start()]
+    const first_run = two.run_id
+    const lease = { token: 'of the first run', until: new Date(clock.now_ms() + 60_000), run: first_run }
     await clock.advance(2_000)
     const stop = Promise.withResolvers<void>()
     stopped.held = stop.promise
     await clock.advance(20_000)
-    expect(one.isDead(two.run_id)).toBe(true)
+    expect(one.isDead(first_run)).toBe(true)
     expect(two.mayAct()).toBe(false)
     stopped.held = undefined
     stop.resolve()
@@ -174,7 +280,7 @@ describe('the runs in a shared store', () => {
     await clock.advance(0)
     expect(two.mayAct()).toBe(false)
     await clock.advance(1_000)
-    expect(two.mayAct()).toBe(true)
+    expect([two.mayAct(), two.mayAct(lease), two.run_id === first_run]).toEqual([true, false, false])
   })
 
   test('one without room for some work gives it up with its next heartbeat, and gets it back when it has room', async () => {
@@ -249,12 +355,14 @@ describe('a process that is alone with its files', () => {
     expect(later.isDead(one.run_id)).toBe(false)
   })
 
-  test('sees at its next reading that one lives all the same', async () => {
+  test('declares one dead that lives all the same, and that goes on under a fresh run', async () => {
     const store = new Heartbeats()
     const living = await store.reach().start()
+    const first_run = living.run_id
     const one = await store.reach({ is_alone: true }).start()
-    expect(one.isDead(living.run_id)).toBe(true)
+    expect(one.isDead(first_run)).toBe(true)
     await clock.advance(2_000)
-    expect(one.isDead(living.run_id)).toBe(false)
+    expect(living.run_id).not.toBe(first_run)
+    expect([one.isDead(first_run), one.isDead(living.run_id)]).toEqual([true, false])
   })
 })

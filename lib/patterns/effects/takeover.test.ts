@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { Conflict } from '#lib/store/errors.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { createSwitchedRuns } from '../../../test/support/runs.ts'
 import { createBudget } from './budget.ts'
 import type { BoundEffect } from './define-effect.ts'
@@ -180,5 +182,58 @@ describe('the takeover from a dead process', () => {
     runs.setDead('dead')
     await fixture().untilDone('two')
     await runner.stop()
+  })
+
+  /** Starts these survivors, who hear at once of the death, and end leases only. Returns what counts their lost races. */
+  function startSurvivors(names: readonly string[], live = names) {
+    let conflicts = 0
+    const { items } = fixture()
+    const counting: typeof items = {
+      ...items,
+      async replace(item, version) {
+        try {
+          return await items.replace(item, version)
+        } catch (error) {
+          if (error instanceof Conflict) conflicts += 1
+          throw error
+        }
+      },
+    }
+    const runners = names.map((name) => {
+      const runs = createSwitchedRuns(name)
+      runs.setLive(live)
+      runs.setDead('dead')
+      const bound = charge.bind<Item>({ ...idleHandler, lease_ms: LEASE_MS, budget: createBudget(0) })
+      const runner = fixture().runner([bound], counting, undefined, runs)
+      runner.start()
+      return runner
+    })
+    const stop = async (): Promise<void> => void (await Promise.all(runners.map((runner) => runner.stop())))
+    return { stop, conflicts: () => conflicts }
+  }
+
+  const charge = defineKind('charge', 'money')
+  const item_ids = Array.from({ length: 400 }, (_, number) => `item-${number}`)
+  const untilNoLease = () =>
+    eventually(
+      () => Promise.all(item_ids.map(read)),
+      (items) => items?.every((item) => item?.effects[0]?.lease === undefined) === true,
+    )
+
+  test('is divided between the survivors, who do not collide', async () => {
+    await Promise.all(item_ids.map((id) => storeLeased(id, charge, leaseOf('dead'))))
+    const survivors = startSurvivors(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+    await untilNoLease()
+    await survivors.stop()
+    expect(survivors.conflicts()).toBe(0)
+  })
+
+  test('of the share of a survivor that is gone too is done by the next one, with few collisions', async () => {
+    await Promise.all(item_ids.map((id) => storeLeased(id, charge, leaseOf('dead'))))
+    const living = ['a', 'b', 'c']
+    const survivors = startSurvivors(living, [...living, 'gone'])
+    await untilNoLease()
+    await survivors.stop()
+    expect(survivors.conflicts()).toBe(0)
   })
 })

@@ -1,9 +1,9 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
-import { clock, every } from '#lib/base/time.ts'
+import { clock } from '#lib/base/time.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
-import { log } from '#lib/telemetry/log.ts'
 import { deleteUnchanged, upsert } from '../update.ts'
+import { createHeartbeats, createReadings } from './heartbeats.ts'
 
 /**
  * The addresses in the order in which they should own a piece of work (rendezvous hashing). Each process computes the
@@ -34,27 +34,22 @@ export const MEMBERS_SPEC: CollectionSpec = {
   partition: ['role'],
   key: ['role', 'address'],
   expires: 'expires_at',
+  urgent_writes: true,
 }
 
+/** How long the document of a dead process stays. */
 const KEPT_MS = 600_000
 const MEMBERS_MAX = 1_000
 
-/**
- * Makes the list of the processes of a role over the collection of `MEMBERS_SPEC`. `kept_ms` is how long the document of a dead
- * process stays.
- */
-export function createMembers<F extends object>(
-  collection: Collection<Member<F>>,
-  role: string,
-  kept_ms = KEPT_MS,
-) {
+/** Makes the list of the processes of a role over the collection of `MEMBERS_SPEC`. */
+export function createMembers<F extends object>(collection: Collection<Member<F>>, role: string) {
   return {
     /**
      * Writes a heartbeat: the document of the process gets another version, which is returned. `before` is the version of its last
      * heartbeat, with which this one costs no read.
      */
     async beat(address: string, announced: F, before?: number): Promise<number> {
-      const expires_at = new Date(clock.now_ms() + kept_ms)
+      const expires_at = new Date(clock.now_ms() + KEPT_MS)
       const member = { ...announced, role, address, expires_at }
       const replaced = before === undefined ? undefined : await replaceVersion(collection, member, before)
       const stored = replaced ?? (await upsert(collection, { role, address }, () => member))
@@ -64,15 +59,21 @@ export function createMembers<F extends object>(
     /** Deletes the document of a process, unless another process with the same address has written it since. */
     remove: (address: string, version: number) => deleteUnchanged(collection, { role, address }, version),
     /** The last heartbeat of each process, by address. */
-    async list(): Promise<ReadonlyMap<string, Heartbeat<F>>> {
-      const found = await collection.find('key', { equals: [role] }, { limit: MEMBERS_MAX })
-      return new Map(found.map((member) => [member.address, member]))
-    },
+    list: (): Promise<ReadonlyMap<string, Heartbeat<F>>> => listMembers(collection, role),
   }
 }
 
+/** The documents of the processes of a role, by address. */
+export async function listMembers<F extends object>(
+  collection: Pick<Collection<Member<F>>, 'find'>,
+  role: string,
+): Promise<ReadonlyMap<string, Stored<Member<F>>>> {
+  const found = await collection.find('key', { equals: [role] }, { limit: MEMBERS_MAX })
+  return new Map(found.map((member) => [member.address, member]))
+}
+
 /** Replaces this version of a document; `undefined` when it is another one, or gone. */
-async function replaceVersion<D extends object>(
+export async function replaceVersion<D extends object>(
   collection: Pick<Collection<D>, 'replace'>,
   document: D,
   version: number,
@@ -84,12 +85,6 @@ async function replaceVersion<D extends object>(
     throw error
   }
 }
-
-/** The pause between two heartbeats, and between two readings of the others', unless given. */
-const HEARTBEAT_MS = 1_000
-
-/** The number of readings in a row without a new heartbeat after which a process counts as dead. */
-const MISSED_MAX = 5
 
 /** The live processes that share work, as this process sees them. `F` is what each of them announces. */
 export type Membership<F extends object> = ReturnType<typeof createMembership<F>>
@@ -104,119 +99,61 @@ interface MembershipOptions<F extends object> {
   /** Called with the number of live processes when they have changed. */
   readonly onChange: (live_count: number) => void
   readonly heartbeat_ms?: number
-  /** Whether no other process lived at the start: those of the first reading are dead, unless they write once more. */
-  readonly is_alone?: boolean
 }
 
 /**
- * Creates the membership of a process. It counts heartbeats and compares no clocks: a process is dead when its document
- * stays the same for `MISSED_MAX` readings in a row. A reading follows an own heartbeat that was confirmed, so nothing is counted
- * while this process cannot write, nor at the first reading after that, which may be the first that the others could be seen at.
- * Views may differ between processes for a moment, so they may only serve speed: safety needs a fence.
+ * Creates the membership of a process. It counts heartbeats and compares no clocks (`createHeartbeats`). Views may differ between
+ * processes for a moment, and a process that was dead for some lives again with its next heartbeat. So they may only serve speed:
+ * safety needs a fence.
  */
 export function createMembership<F extends object>(options: MembershipOptions<F>) {
-  const { members, self_address, isFit, announce, onChange, heartbeat_ms = HEARTBEAT_MS } = options
-  const readings = createReadings<F>(self_address, options.is_alone ?? false)
+  const { members, self_address, isFit, announce, onChange, heartbeat_ms } = options
+  const readings = createReadings<Heartbeat<F>>(heartbeat_ms)
   let live: readonly string[] = []
   let is_member = false
   let own_version: number | undefined
-  let confirmed_ms = Number.NEGATIVE_INFINITY
-  let was_interrupted = false
-  let last_round = Promise.resolve()
 
   async function takePart(): Promise<void> {
     if (is_member && isFit()) {
-      const sent_ms = clock.monotonic_ms()
       own_version = await members.beat(self_address, announce(), own_version)
-      confirmed_ms = sent_ms
     } else if (own_version !== undefined) {
       await members.remove(self_address, own_version)
       own_version = undefined
     }
   }
 
-  function observe(heartbeats: ReadonlyMap<string, Heartbeat<F>>): void {
-    readings.add(heartbeats, was_interrupted ? 0 : 1)
+  async function observe(counted: 0 | 1): Promise<void> {
+    readings.add(await members.list(), counted)
     const now_live = readings.live()
     if (now_live.length === live.length && now_live.every((address) => live.includes(address))) return
     live = now_live
     onChange(live.length)
   }
 
-  /** One heartbeat and one reading, after the round in progress. It never rejects. */
-  function round(): Promise<void> {
-    last_round = last_round.then(async () => {
-      try {
-        await takePart()
-        observe(await members.list())
-        was_interrupted = false
-      } catch (error) {
-        was_interrupted = true
-        log.warn({ error }, 'a heartbeat could not be written or those of the other processes not be read')
-      }
-    })
-    return last_round
-  }
-
-  const timer = every(heartbeat_ms, round, () => {})
+  const heartbeats = createHeartbeats({ beat: takePart, read: observe, heartbeat_ms })
 
   /** Takes part no more, so that the others take over. This process still sees the live ones. */
   const leave = (): Promise<void> => {
     is_member = false
-    return round()
+    return heartbeats.round()
   }
   return {
     /**
      * The addresses of the live processes; the same array until they change. It has this process only while it takes part.
      */
     live: () => live,
-    /** The addresses of the processes that have died and whose documents are still there. */
-    dead: readings.dead,
-    /** Whether a process has died. One that this process does not know has not. */
-    isDead: readings.isDead,
-    /** How long ago the last own heartbeat that was confirmed was sent, by the monotonic clock; infinity before the first one. */
-    confirmedAgoMs: () => clock.monotonic_ms() - confirmed_ms,
     /** The last heartbeat of a process. */
     heartbeatOf: readings.heartbeatOf,
     /** Takes part from now on. Resolves when the others can see that, and `live` is known. */
     join(): Promise<void> {
       is_member = true
-      return round()
+      return heartbeats.round()
     },
     leave,
     /** Leaves and stops reading. */
     async stop(): Promise<void> {
-      timer.cancel()
+      await heartbeats.stop()
       await leave()
     },
-    /** Stops and leaves the heartbeat as it is, so that the others find this process dead, as if it had been killed. */
-    async abandon(): Promise<void> {
-      timer.cancel()
-      await last_round
-    },
-  }
-}
-
-/** Counts for each process the readings in a row without a new heartbeat. */
-function createReadings<F extends object>(self_address: string, is_alone: boolean) {
-  const seen = new Map<string, { readonly heartbeat: Heartbeat<F>; readonly missed: number }>()
-  let has_read = false
-  const isDead = (address: string): boolean => (seen.get(address)?.missed ?? 0) >= MISSED_MAX
-  return {
-    /** Adds a reading, which counts for `counted`. */
-    add(heartbeats: ReadonlyMap<string, Heartbeat<F>>, counted: 0 | 1): void {
-      for (const address of seen.keys()) if (!heartbeats.has(address)) seen.delete(address)
-      for (const [address, heartbeat] of heartbeats) {
-        const before = seen.get(address)
-        const is_earlier = is_alone && !has_read && address !== self_address
-        const missed = before?.heartbeat.version === heartbeat.version ? before.missed + counted : 0
-        seen.set(address, { heartbeat, missed: is_earlier ? MISSED_MAX : missed })
-      }
-      has_read = true
-    },
-    isDead,
-    live: (): readonly string[] => [...seen.keys()].filter((address) => !isDead(address)),
-    dead: (): readonly string[] => [...seen.keys()].filter(isDead),
-    heartbeatOf: (address: string) => seen.get(address)?.heartbeat,
   }
 }

@@ -21,7 +21,7 @@ interface StoredEffect {
   readonly due_at: Date
   readonly tries_at_retry?: number
   readonly failure?: string
-  readonly lease?: { readonly token: string; readonly until: Date }
+  readonly lease?: { readonly token: string; readonly until: Date; readonly run?: string }
   readonly data: Readonly<Record<string, unknown>>
 }
 
@@ -63,8 +63,8 @@ const PROVIDER_CALLER = 'payments'
 export function createLeaseWatch(sent: Set<string>): LeaseWatch {
   /** The process that wrote each token. */
   const owners = new Map<string, SimulatedProcess>()
-  /** The end of the last lease that a process had of an effect. */
-  const ends_ms = new Map<string, number>()
+  /** The last lease that a process had of an effect. */
+  const leases = new Map<string, NonNullable<StoredEffect['lease']>>()
   /** The leases of repeated creates whose operation the provider had reported, with its id. */
   const known = new Set<string>()
   /** The keys of all lookups. */
@@ -73,9 +73,9 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
   const leaseName = (process: SimulatedProcess, effect_id: string): string => `${process.name} ${effect_id}`
 
   return {
-    *onChange(name, { before, after }, writer) {
+    *onChange(name, { key, before, after }, writer) {
       const [database = '', collection] = name.split('.')
-      if (collection === 'members' && after !== undefined) runs.onHeartbeat(database, writer)
+      if (collection === 'members') yield* runs.onHeartbeat(database, { key, before, after }, writer)
       const old = effectsOf(before)
       const next = new Map(effectsOf(after).map((effect) => [effect.id, effect]))
       const is_transition = transitionsOf(before) !== transitionsOf(after)
@@ -93,14 +93,14 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
           continue
         if (DROPPED_WITH_REFUND.includes(effect.kind) && hasEnded(after, refund_id)) continue
         if (owner === writer.process && (left === undefined || isTriedAgain(effect, left))) continue
-        const is_takeover = left !== undefined && left.lease === undefined && owner !== writer.process
-        if (is_takeover && runs.mayTakeOver(database, writer, owner)) continue
+        const is_takeover = left !== undefined && left.lease === undefined
+        if (is_takeover && runs.isDead(effect.lease?.run)) continue
         yield `${writer.process.name} changed the effect ${effect.id} within the lease of ${owner.name}`
       }
       for (const { id, lease } of next.values()) {
         if (lease === undefined || owners.has(lease.token)) continue
         owners.set(lease.token, writer.process)
-        ends_ms.set(leaseName(writer.process, id), lease.until.getTime())
+        leases.set(leaseName(writer.process, id), lease)
         if (isKnown(after, id)) known.add(leaseName(writer.process, id))
       }
     },
@@ -118,12 +118,15 @@ export function createLeaseWatch(sent: Set<string>): LeaseWatch {
         yield `${process.name} sent the create ${idempotency_key} again without a lookup`
       sent.add(idempotency_key)
       const effectOf = (name: string): string => `${idempotency_key}:${name}`
+      const leaseOf = (kind: string) => leases.get(leaseName(process, effectOf(kind)))
+      const sent_under = [leaseOf('create'), leaseOf('repeat')].filter((lease) => lease?.run !== undefined)
+      if (sent_under.length > 0 && sent_under.every((lease) => runs.isDead(lease?.run)))
+        yield `${process.name} sent the create ${idempotency_key} under a lease of a run that was declared dead`
       if (known.has(leaseName(process, effectOf('repeat'))))
         yield `${process.name} sent the create ${idempotency_key} again, whose id at the provider was known (P4)`
       // What follows a lookup may have been paused since its lease was checked.
-      const follows = (kind: string): boolean => ends_ms.has(leaseName(process, effectOf(kind)))
-      if (follows('poll') || follows('repeat')) return
-      const end_ms = ends_ms.get(leaseName(process, effectOf('create')))
+      if (leaseOf('poll') || leaseOf('repeat')) return
+      const end_ms = leaseOf('create')?.until.getTime()
       if (end_ms === undefined) yield `${process.name} sent the create ${idempotency_key} without a lease`
       else if (end_ms <= now_ms)
         yield `${process.name} sent the create ${idempotency_key} after the end of its lease`

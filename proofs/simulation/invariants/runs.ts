@@ -1,53 +1,68 @@
 import type { Actor, SimulatedProcess } from '../parts/simulated-process.ts'
+import type { Change } from '../parts/store/memory-collection.ts'
 
-/** Judges who takes whom for dead, by the heartbeats that the servers have stored. */
+/** Judges who declares which run dead, by the heartbeats that the servers have stored. */
 export interface RunWatch {
-  /** Notes a heartbeat of a process in a database. */
-  onHeartbeat(database: string, writer: Actor): void
-  /** Whether a process may take another one for dead, which it may do for a while after it has found that. */
-  mayTakeOver(database: string, taker: Actor, holder: SimulatedProcess): boolean
-  /** Whether the others cannot take a process for dead yet. */
+  /** Judges the change of a heartbeat in a database. */
+  onHeartbeat(database: string, change: Change, writer: Actor): Iterable<string>
+  /** Whether a run was declared dead, so that every process may end its leases. */
+  isDead(run: string | undefined): boolean
+  /** Whether the others cannot declare the present run of a process dead yet. */
   mayAct(database: string, actor: Actor): boolean
 }
 
-/** The readings after which a process is dead. Each follows a heartbeat of the reader. */
+/** The readings after which a run is dead. Each follows a heartbeat of the reader. */
 const READINGS = 5
-/** From the last of these readings to the arrival of the write that takes over, also over a slow store. */
-const TAKEOVER_MS = 20_000
+/** The least age of a heartbeat at which its run is declared dead. */
+const DEAD_AFTER_MS = 5_000
+/** How much faster the clock of a reader may be. */
+const CLOCK_RATE_MAX = 1.001
 /** The age of a heartbeat up to which its process acts, and the time between the last look at it and the act. */
 const ACTS_MS = 3_000 + 500
 
 interface Life {
-  beaten_at_ms: number
-  /** The heartbeats of each other process since the last one of this process. */
+  readonly process: SimulatedProcess
+  readonly beaten_at_ms: number
+  /** The heartbeats of each other process since the last one of this run. */
   readonly others: Map<SimulatedProcess, number>
-  /** When each other process found this one dead. */
-  readonly found_dead_ms: Map<SimulatedProcess, number>
 }
 
 /** Makes the watch of one simulation. */
 export function createRunWatch(): RunWatch {
-  const databases = new Map<string, Map<SimulatedProcess, Life>>()
+  const databases = new Map<string, Map<string, Life>>()
+  /** The ids of runs are random, so those of all databases are different. */
+  const dead = new Set<string>()
+  const livesOf = (database: string): Map<string, Life> => {
+    const lives = databases.get(database) ?? new Map<string, Life>()
+    databases.set(database, lives)
+    return lives
+  }
   return {
-    onHeartbeat(database, { process, elapsed_ms }) {
-      const lives = databases.get(database) ?? new Map<SimulatedProcess, Life>()
-      databases.set(database, lives)
-      for (const [other, { others, found_dead_ms }] of lives) {
-        if (other === process) continue
-        const readings = (others.get(process) ?? 0) + 1
-        others.set(process, readings)
-        if (readings >= READINGS) found_dead_ms.set(process, elapsed_ms)
+    *onHeartbeat(database, { before, after }, { process, elapsed_ms }) {
+      const lives = livesOf(database)
+      const run = after?.['address']
+      if (typeof run !== 'string') return
+      const life = lives.get(run)
+      if (before?.['is_dead'] === true && after?.['is_dead'] !== true)
+        yield `${process.name} wrote a heartbeat of the run ${run}, which was declared dead`
+      if (after?.['is_dead'] === true) {
+        dead.add(run)
+        // Of a run from before a restore, no heartbeat was seen.
+        if (life === undefined) return
+        const age_ms = elapsed_ms - life.beaten_at_ms
+        if ((life.others.get(process) ?? 0) < READINGS || age_ms * CLOCK_RATE_MAX < DEAD_AFTER_MS)
+          yield `${process.name} declared the run ${run} dead ${Math.round(age_ms)} ms after its heartbeat`
+        return
       }
-      const found_dead_ms = lives.get(process)?.found_dead_ms ?? new Map()
-      lives.set(process, { beaten_at_ms: elapsed_ms, others: new Map(), found_dead_ms })
+      for (const { process: other, others } of lives.values())
+        if (other !== process) others.set(process, (others.get(process) ?? 0) + 1)
+      lives.set(run, { process, beaten_at_ms: elapsed_ms, others: new Map() })
     },
-    mayTakeOver(database, { process, elapsed_ms }, holder) {
-      const found_ms = databases.get(database)?.get(holder)?.found_dead_ms.get(process)
-      return found_ms !== undefined && elapsed_ms - found_ms <= TAKEOVER_MS
-    },
-    mayAct(database, { process, elapsed_ms }) {
-      const life = databases.get(database)?.get(process)
-      return life !== undefined && elapsed_ms - life.beaten_at_ms <= ACTS_MS
-    },
+    isDead: (run) => run !== undefined && dead.has(run),
+    mayAct: (database, { process, elapsed_ms }) =>
+      [...livesOf(database)].some(
+        ([run, life]) =>
+          life.process === process && !dead.has(run) && elapsed_ms - life.beaten_at_ms <= ACTS_MS,
+      ),
   }
 }

@@ -1,7 +1,7 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import { createRunStore } from '#lib/patterns/effects/runs.ts'
+import { createRunStore, type RunDocument } from '#lib/patterns/effects/runs.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import { MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
+import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
@@ -21,7 +21,7 @@ export async function openAttachmentsStore(store: Store) {
     upload_quotas: await store.collection<UploadQuota>(UPLOAD_QUOTAS),
     /** The requests under an `operation_id`, with their results. They are kept permanently (S3). */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
-    runs: createRunStore(await store.collection<Member<object>>(MEMBERS_SPEC), 'attachments', store),
+    runs: createRunStore(await store.collection<RunDocument>(MEMBERS_SPEC), 'attachments', store),
     /** The bytes of uploads. */
     files: await store.blobs('files'),
   }

@@ -49,7 +49,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: operationBudgets(CREATES_PER_ACCOUNT_MAX, REFUNDS_PER_ACCOUNT_MAX),
-    async run({ tries, data: { refund_id } }, payment) {
+    async run({ tries, lease, data: { refund_id } }, payment) {
       const operation = findOperation(payment, refund_id)
       if (!operation?.is_open) return (current) => current
       const ref = refOf(operation)
@@ -67,7 +67,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       // The last question before the send, so that no time passes in between.
       const state = await deps.account_states.recentStateOf(operation.payment.attempt.account_id)
       // The process may have been paused since the effect began, and another one have its lease now.
-      if (state === 'unknown' || !deps.mayAct()) return sendLater(operation, UNKNOWN_STATE_MS)
+      if (state === 'unknown' || !deps.mayAct(lease)) return sendLater(operation, UNKNOWN_STATE_MS)
       if (state === 'disabled') return withoutSending(deps, operation)
       const { is_awaited } = OPERATION_RULES[operation.kind]
       const timeLeft = (): number | undefined =>
@@ -137,7 +137,7 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
     lease_ms: deps.create_timeout_ms + LEASE_SLACK_MS,
     tries_max: CALL_TRIES_MAX,
     budget: operationBudgets(REPEATS_PER_ACCOUNT_MAX),
-    async run({ id, data }, payment) {
+    async run({ id, lease, data }, payment) {
       const operation = findOperation(payment, data.refund_id)
       // One that a crash left behind may be of an operation that has ended, or of an attempt that the payment has left, since.
       const { id: current_id } = repeatCreateEffect.newEffect(payment, data, { at: now() })
@@ -150,7 +150,7 @@ export function bindRepeatCreate(deps: ProviderCallDeps): BoundEffect<StoredPaym
       if (!may_send || (await deps.isMoved(operation))) return (current) => current
       // The poll adds it again, so it is sent when the operator has enabled the account.
       const state = await deps.account_states.recentStateOf(operation.payment.attempt.account_id)
-      if (state === 'unknown' || state === 'disabled' || !deps.mayAct()) return (current) => current
+      if (state === 'unknown' || state === 'disabled' || !deps.mayAct(lease)) return (current) => current
       const response = await sendCreate(deps, operation, { is_repeated: true, timeout_ms })
       return applyCreateResponse(deps, operation, response, { poll_ms: schedule.first_ms })
     },

@@ -8,6 +8,7 @@ import { clock, elapsedSince, now } from '#lib/base/time.ts'
 import { type Budget, createKeyedBudget } from '#lib/patterns/effects/budget.ts'
 import type { DocumentChange } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
+import type { Runs } from '#lib/patterns/effects/runs.ts'
 import { failureTraceparent } from '#lib/telemetry/failure-trace.ts'
 import type { AccountStates } from '../account-states.ts'
 import type { Connector, PersonDetails, ProviderOrder } from '../connectors/connector.ts'
@@ -31,8 +32,8 @@ export interface ProviderCallDeps extends AccountsOfPayments {
   readonly create_timeout_ms: number
   /** Aborted when the process stops. Provider calls then end at once. */
   readonly stopping: AbortSignal
-  /** Whether this process may call a provider: the others do not take it for dead (`Runs`). */
-  mayAct(): boolean
+  /** Whether this process may call a provider, under a lease if one is given: its run is not dead (`Runs`). */
+  readonly mayAct: Runs['mayAct']
 }
 
 /**

@@ -1,6 +1,6 @@
-import { createRunStore } from '#lib/patterns/effects/runs.ts'
+import { createRunStore, type RunDocument } from '#lib/patterns/effects/runs.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import { MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
+import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
@@ -73,6 +73,6 @@ export async function openSealedStore(store: Store) {
     instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),
     /** The merchants' requests under an `operation_id`, with their results. */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
-    runs: createRunStore(await store.collection<Member<object>>(MEMBERS_SPEC), 'payments', store),
+    runs: createRunStore(await store.collection<RunDocument>(MEMBERS_SPEC), 'payments', store),
   }
 }

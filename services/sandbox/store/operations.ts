@@ -1,6 +1,6 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
-import { createRunStore } from '#lib/patterns/effects/runs.ts'
-import { MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
+import { createRunStore, type RunDocument } from '#lib/patterns/effects/runs.ts'
+import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { keyOf } from '#lib/store/lookup.ts'
 import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import type { Operation } from '../domain/operation.ts'
@@ -16,7 +16,7 @@ const OPERATIONS = {
 export async function openSandboxStore(store: Store) {
   return {
     operations: await store.collection<Operation>(OPERATIONS),
-    runs: createRunStore(await store.collection<Member<object>>(MEMBERS_SPEC), 'sandbox', store),
+    runs: createRunStore(await store.collection<RunDocument>(MEMBERS_SPEC), 'sandbox', store),
   }
 }
 

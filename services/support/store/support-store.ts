@@ -1,6 +1,6 @@
-import { createRunStore } from '#lib/patterns/effects/runs.ts'
+import { createRunStore, type RunDocument } from '#lib/patterns/effects/runs.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
-import { MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
+import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
 import { type Chargeback, chargebackEndedSince } from '../chargebacks/domain/chargeback.ts'
@@ -30,7 +30,7 @@ export async function openSupportStore(store: Store) {
     chargebacks: withErasableSince(await store.collection<Chargeback>(CHARGEBACKS), chargebackEndedSince),
     /** The mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
-    runs: createRunStore(await store.collection<Member<object>>(MEMBERS_SPEC), 'support', store),
+    runs: createRunStore(await store.collection<RunDocument>(MEMBERS_SPEC), 'support', store),
   }
 }
 

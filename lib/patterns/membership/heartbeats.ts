@@ -1,0 +1,118 @@
+import { clock, every } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
+
+/** The pause between two heartbeats, unless given. */
+const HEARTBEAT_MS = 1_000
+
+/**
+ * The number of readings in a row without a new heartbeat after which a process counts as dead. As many pauses must have passed since
+ * its last heartbeat was seen first.
+ */
+const MISSED_MAX = 5
+
+interface HeartbeatOptions {
+  /** Writes the own heartbeat. */
+  readonly beat: () => Promise<void>
+  /** Reads the heartbeats of all processes. A heartbeat that did not change is missed `counted` times. */
+  readonly read: (counted: 0 | 1) => Promise<void>
+  readonly heartbeat_ms?: number | undefined
+}
+
+/**
+ * Writes the heartbeat of a process again and again, and reads those of all processes after each one that was confirmed. The next
+ * heartbeat never waits for a reading, so a slow one makes no living process look dead. Nothing is counted while this process cannot
+ * write, nor at the first reading after a failure or after a slow reading, which may be the first that the others could be seen at.
+ */
+export function createHeartbeats({ beat, read, heartbeat_ms = HEARTBEAT_MS }: HeartbeatOptions) {
+  let confirmed_ms = Number.NEGATIVE_INFINITY
+  let was_interrupted = false
+  let is_reading = false
+  let last_beat = Promise.resolve()
+  let last_reading = Promise.resolve()
+
+  function onFailure(error: unknown): void {
+    was_interrupted = true
+    log.warn({ error }, 'a heartbeat could not be written or those of the other processes not be read')
+  }
+
+  function startReading(): void {
+    if (is_reading) {
+      was_interrupted = true
+      return
+    }
+    is_reading = true
+    const counted = was_interrupted ? 0 : 1
+    was_interrupted = false
+    last_reading = read(counted)
+      .catch(onFailure)
+      .finally(() => {
+        is_reading = false
+      })
+  }
+
+  /** One heartbeat, after the one in progress, and the start of a reading. It never rejects. */
+  function beatOnce(): Promise<void> {
+    last_beat = last_beat.then(async () => {
+      const sent_ms = clock.monotonic_ms()
+      try {
+        await beat()
+        confirmed_ms = sent_ms
+        startReading()
+      } catch (error) {
+        onFailure(error)
+      }
+    })
+    return last_beat
+  }
+
+  const timer = every(heartbeat_ms, beatOnce, () => {})
+  return {
+    /** How long ago the last heartbeat that was confirmed was sent, by the monotonic clock; infinity before the first one. */
+    confirmedAgoMs: () => clock.monotonic_ms() - confirmed_ms,
+    /** One heartbeat and one reading. It never rejects. */
+    async round(): Promise<void> {
+      await beatOnce()
+      await last_reading
+    },
+    /** Ends both. Resolves when what is in progress has ended. */
+    async stop(): Promise<void> {
+      timer.cancel()
+      await last_beat
+      await last_reading
+    },
+  }
+}
+
+/** Counts for each process the readings in a row without a new heartbeat. */
+export function createReadings<H extends { readonly version: number }>(heartbeat_ms = HEARTBEAT_MS) {
+  interface Seen {
+    readonly heartbeat: H
+    readonly since_ms: number
+    readonly missed: number
+    readonly is_dead: boolean
+  }
+  let seen: ReadonlyMap<string, Seen> = new Map()
+
+  function next(heartbeat: H, before: Seen | undefined, counted: 0 | 1): Seen {
+    const now_ms = clock.monotonic_ms()
+    if (before?.heartbeat.version !== heartbeat.version)
+      return { heartbeat, since_ms: now_ms, missed: 0, is_dead: false }
+    const missed = before.missed + counted
+    const is_dead = missed >= MISSED_MAX && now_ms - before.since_ms >= MISSED_MAX * heartbeat_ms
+    return { ...before, missed, is_dead }
+  }
+
+  const isDead = (address: string): boolean => seen.get(address)?.is_dead ?? false
+  return {
+    /** Adds a reading, which counts for `counted`. */
+    add(heartbeats: ReadonlyMap<string, H>, counted: 0 | 1): void {
+      seen = new Map(
+        [...heartbeats].map(([address, heartbeat]) => [address, next(heartbeat, seen.get(address), counted)]),
+      )
+    },
+    /** Whether a process has died. One that this process does not know has not. */
+    isDead,
+    live: (): readonly string[] => [...seen.keys()].filter((address) => !isDead(address)),
+    heartbeatOf: (address: string): H | undefined => seen.get(address)?.heartbeat,
+  }
+}
