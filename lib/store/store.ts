@@ -44,8 +44,7 @@ export interface IndexSpec {
  * `expires` names a Date field after which the document counts as deleted. A key, and an index entry with its key, has
  * at most 1,950 bytes. The definition of an index never changes under the same name. With `ranges` the partition is one
  * integer from 0 to `ranges` - 1, and a cluster keeps the documents of each integer together, on the server that `migrate`
- * chooses for them. `urgent_writes` keeps a connection for the writes of the collection, so that heartbeats do not wait for other
- * calls.
+ * chooses for them.
  */
 export interface CollectionSpec {
   readonly name: string
@@ -54,6 +53,7 @@ export interface CollectionSpec {
   readonly indexes?: Readonly<Record<string, IndexSpec>>
   readonly expires?: string
   readonly ranges?: number
+  /** Keeps a connection for the writes of the collection, so that heartbeats do not wait for other calls. */
   readonly urgent_writes?: true
 }
 
