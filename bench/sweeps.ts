@@ -6,9 +6,9 @@ import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { defineEffect } from '#lib/patterns/effects/define-effect.ts'
 import { EFFECT_INDEXES, type EffectDocument, withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
-import { createRunStore, type RunState, startRuns } from '#lib/patterns/effects/runs.ts'
+import { createRunStore, type RunDocument, startRuns } from '#lib/patterns/effects/runs.ts'
 import { slotOf } from '#lib/patterns/effects/slots.ts'
-import { MEMBERS_SPEC, type Member } from '#lib/patterns/membership/membership.ts'
+import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
@@ -135,10 +135,10 @@ function watched(items: Collection<Item>) {
 async function startProcesses(store: Store, collection: Collection<Item>, processes: number) {
   const { promise: all_done, resolve } = Promise.withResolvers<void>()
   let done = 0
-  const members = await store.collection<Member<RunState>>(MEMBERS_SPEC)
+  const members = await store.collection<RunDocument>(MEMBERS_SPEC)
   const started = await Promise.all(
     Array.from({ length: processes }, async () => {
-      const runs = await startRuns(createRunStore(members, 'items', { is_alone: false }))
+      const runs = await startRuns(createRunStore(members, 'items', { is_alone: false }), trustedClock)
       const credit = creditEffect.bind<Item>({
         lease_ms: 60_000,
         tries_max: 3,
