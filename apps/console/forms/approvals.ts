@@ -4,6 +4,7 @@ import {
   ApprovalStatus,
 } from '#gen/multihub/backoffice/v1/approval_pb.ts'
 import { ApprovalService } from '#gen/multihub/backoffice/v1/approval_service_pb.ts'
+import { POLICY_RPCS } from '#lib/contract/policy-rpcs.ts'
 import { type Act, act, moneyWords } from './act.ts'
 
 const isPending = ({ status }: Approval): boolean => status === ApprovalStatus.PENDING
@@ -40,16 +41,6 @@ export const approval_acts: readonly Act<Approval>[] = [
   }),
 ]
 
-/** The RPCs for which policies exist (O5). */
-const RPCS = [
-  'multihub.balances.v1.BalanceService/Adjust',
-  'multihub.balances.v1.BalanceService/Settle',
-  'multihub.support.v1.ChargebackService/OpenChargeback',
-  'multihub.support.v1.ChargebackService/MoveChargeback',
-  'multihub.support.v1.RefundService/ApproveRefund',
-  'multihub.payments.v1.PaymentService/ResolveAnomaly',
-]
-
 /** A new policy, or another amount of one. */
 export const setPolicy = act({
   name: 'Set policy',
@@ -60,7 +51,7 @@ export const setPolicy = act({
     'While any policy exists, loosening one and giving somebody the right money or admin need a second person too.',
   ],
   fields: () => [
-    { name: 'rpc', label: 'Call', kind: 'choice', choices: RPCS },
+    { name: 'rpc', label: 'Call', kind: 'choice', choices: POLICY_RPCS },
     { name: 'currency', help: 'Such as INR.' },
     { name: 'above_minor', label: 'One person may move alone up to', kind: 'amount', initial: '0' },
   ],

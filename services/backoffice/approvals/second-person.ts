@@ -4,6 +4,7 @@ import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { every, now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { checkLine } from '#lib/contract/operator-fields.ts'
+import { POLICY_RPCS } from '#lib/contract/policy-rpcs.ts'
 import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -23,7 +24,6 @@ import {
   type MovedMoney,
   needsSecondPerson,
   obsolete,
-  POLICY_RPCS,
   propose,
   statusAt,
 } from './domain/approval.ts'

@@ -7,18 +7,13 @@ import { now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { isCurrencyCode } from '#lib/contract/money.ts'
 import { checkText, requiredId } from '#lib/contract/operator-fields.ts'
+import { POLICY_RPCS } from '#lib/contract/policy-rpcs.ts'
 import { createEnumMap, requiredText } from '#lib/contract/proto-fields.ts'
 import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import type { Principal } from '../../domain/principal.ts'
 import { APPROVAL_HEADER } from '../../rpc/principal-service.ts'
-import {
-  type Approval,
-  loosens,
-  POLICY_RPCS,
-  type ApprovalStatus as Status,
-  statusAt,
-} from '../domain/approval.ts'
+import { type Approval, loosens, type ApprovalStatus as Status, statusAt } from '../domain/approval.ts'
 import type { Approvals } from '../store/approvals.ts'
 import { decideApproval } from '../use-cases/decide-approval.ts'
 

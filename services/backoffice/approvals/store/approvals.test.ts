@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { POLICY_RPCS } from '#lib/contract/policy-rpcs.ts'
 import { openStore } from '#lib/store/open.ts'
 import { HANG_LIMIT_MS } from '../../../../test/support/hang-limit.ts'
-import { POLICY_RPCS } from '../domain/approval.ts'
 import { openApprovals } from './approvals.ts'
 
 // O5: an administrator could else push a policy out of sight by strict ones in other currencies.
