@@ -6,6 +6,7 @@ import {
   describeManifests,
   type Manifest,
   NAME_LABEL,
+  workloadsOf,
 } from './manifests.fixture.ts'
 
 const MASTER = ['MONGODB_URI_FILE', 'MULTIHUB_ACTIVE_KEY', 'MULTIHUB_MASTER_KEYS_FILE']
@@ -78,6 +79,18 @@ describeManifests('the commands of production', () => {
       [NAME_LABEL]: name,
       'app.kubernetes.io/part-of': 'multihub',
     })
+  })
+
+  // O23.5
+  test('the overlays decide where backups are kept, and the doctor reads the decision of the back office', () => {
+    const settings = buildOverlay('production').find(
+      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('multihub-settings-'),
+    )
+    expect(settings).toMatchObject({ data: { MULTIHUB_BACKUPS: 'claim' } })
+    const envFrom = [{ configMapRef: { name: settings?.metadata.name, optional: true } }]
+    for (const [, command] of named(['doctor'])) expect(containerOf(command)).toMatchObject({ envFrom })
+    const [pod] = workloadsOf(buildOverlay('development'))
+    expect(pod && containerOf(pod).env).toContainEqual({ name: 'MULTIHUB_BACKUPS', value: 'elsewhere' })
   })
 
   test('the identity of encrypted backups is mounted by restore alone, and only while it is there', () => {

@@ -1,12 +1,28 @@
+import { describedSetting, optionalSetting } from '#lib/base/config/config.ts'
+import { choiceSetting } from '#lib/base/config/settings.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
 import { upsert } from './update.ts'
+
+/** Where backups of the databases are kept: on a volume, in an object store, or by means that Multihub does not see (O23). */
+export const BACKUPS_SETTING = describedSetting(
+  'Where backups are kept: on a volume (`claim`) or in an object store (`object`), both by `backup`; or `elsewhere`, by means of your own, for which no alert fires. `doctor` demands it in Kubernetes and with MongoDB.',
+  optionalSetting(choiceSetting('MULTIHUB_BACKUPS', ['claim', 'object', 'elsewhere'])),
+)
 
 /** The commands on the databases whose runs are kept. */
 export const OPERATION_KINDS = ['backup', 'restore', 'verify', 'reseal', 'migrate'] as const
 
 /** A command on the databases whose runs are kept. */
 export type OperationKind = (typeof OPERATION_KINDS)[number]
+
+/** What `BACKUPS_SETTING` says; undefined where nobody has decided. */
+export type BackupPlace = 'claim' | 'object' | 'elsewhere' | undefined
+
+/** Whether runs of a command are expected. Of `backup` none is, where backups are made elsewhere. */
+export function isExpected(kind: OperationKind, backups: BackupPlace): boolean {
+  return kind !== 'backup' || backups !== 'elsewhere'
+}
 
 /** One run of a command. Without `ended_at` it still runs, or its process was killed. */
 export interface OperationRun {

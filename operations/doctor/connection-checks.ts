@@ -10,6 +10,7 @@ import { parseNatsUrl } from '#lib/bus/nats-connection.ts'
 import { readNatsPermissions, USER_INFO_SUBJECT } from '#lib/bus/nats-permissions.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Tls } from '#lib/http/tls.ts'
+import { BACKUPS_SETTING } from '#lib/patterns/operation-runs.ts'
 import {
   type EnvironmentCheck,
   type Finding,
@@ -87,6 +88,32 @@ export function busAuthChecks(variables: Variables): readonly EnvironmentCheck[]
     subject: 'MULTIHUB_BUS_AUTH',
     run: async () => warning(text),
   }))
+}
+
+/**
+ * A problem while nobody has decided where the backups of a system are kept that has servers or pods. Only the local run, on files of
+ * one machine, may leave it open. The back office reads the decision.
+ */
+export function backupChecks(
+  { mongodb_uri, kubernetes }: Pick<ProcessConfig, 'mongodb_uri' | 'kubernetes'>,
+  variables: Variables,
+  names: readonly RoleName[],
+): readonly EnvironmentCheck[] {
+  if (!names.includes('backoffice') || (mongodb_uri === undefined && kubernetes === undefined)) return []
+  const { variable: subject } = BACKUPS_SETTING
+  const { backups } = readConfig({ backups: BACKUPS_SETTING }, variables)
+  return [
+    {
+      subject,
+      async run() {
+        if (backups === undefined)
+          throw new StartError('decide where backups are kept: set claim, object or elsewhere')
+        const text =
+          backups === 'elsewhere' ? 'no alert fires for an old backup' : 'an alert fires for an old backup'
+        return ok(`${backups}: ${text}`)
+      },
+    },
+  ]
 }
 
 /**

@@ -10,6 +10,7 @@ import { loadWithSettings, parseRoleNames } from '../../app/roles.ts'
 import { type Command, explainStartError, problemsText } from '../../app/run.ts'
 import { loadOperations } from '../databases.ts'
 import {
+  backupChecks,
   busAuthChecks,
   busChecks,
   certificateFileChecks,
@@ -68,6 +69,7 @@ async function examine(names: readonly RoleName[], variables: Variables): Promis
     ...(await storeChecks(roles, config)),
     ...busChecks(config, names),
     ...busAuthChecks(variables),
+    ...backupChecks(config, variables, names),
     ...certificateFileChecks({
       MULTIHUB_TLS_CERTIFICATE: config.tls_certificate,
       MULTIHUB_TLS_CA: config.tls_ca,

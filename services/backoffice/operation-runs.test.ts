@@ -5,7 +5,7 @@ import {
   type OperationRun,
   type OperationRuns,
 } from '#lib/patterns/operation-runs.ts'
-import { metricsText } from '#lib/telemetry/metrics.ts'
+import { metricsText, resetMetrics } from '#lib/telemetry/metrics.ts'
 import { startDoor, type TestDoor } from './backoffice.fixture.ts'
 import { measureOperationAges } from './operation-ages.ts'
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(async () => door[Symbol.asyncDispose]())
 
 async function ageOf(kind: string): Promise<string | undefined> {
-  await measureOperationAges(runs)
+  await measureOperationAges(runs, 'claim')
   return new RegExp(`multihub_operation_success_age_seconds\\{kind="${kind}"\\} (\\S+)`).exec(
     await metricsText(),
   )?.[1]
@@ -107,4 +107,17 @@ test('a success that began in the future counts as none, but for clocks that dif
   expect(await ageOf('verify')).toBe('0')
   await record('in a year', now_ms + 365 * 86_400_000)
   expect(await ageOf('verify')).toBe('+Inf')
+})
+
+// O23
+test('where backups are made elsewhere, neither the overview nor the metric has them, so no alert fires', async () => {
+  await using elsewhere = await startDoor([], { MULTIHUB_BACKUPS: 'elsewhere' })
+  const { body } = await elsewhere.call((await elsewhere.newPrincipal(['read'])).token, OVERVIEW, {})
+  expect(body.operations).toMatchObject([{ kind: 'OPERATION_KIND_VERIFY' }])
+  const store = elsewhere.roles.storeOf('backoffice')
+  const none = createOperationRuns(await store.collection<OperationRun>(OPERATION_RUNS))
+  resetMetrics()
+  await measureOperationAges(none, 'elsewhere')
+  expect(await metricsText()).not.toContain('multihub_operation_success_age_seconds{kind="backup"}')
+  expect(await metricsText()).toContain('multihub_operation_success_age_seconds{kind="verify"}')
 })

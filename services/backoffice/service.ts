@@ -16,6 +16,7 @@ import {
 } from '#lib/base/config/settings.ts'
 import { type Listening, listen } from '#lib/http/network.ts'
 import { TRUSTED_PROXIES_SETTING } from '#lib/http/trusted-proxies.ts'
+import { BACKUPS_SETTING } from '#lib/patterns/operation-runs.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
 import { createLog, type Log } from '#lib/telemetry/log.ts'
@@ -76,6 +77,7 @@ export const BACKOFFICE_CONFIG = {
   ...SIGN_IN_SETTINGS,
   trusted_proxies: TRUSTED_PROXIES_SETTING,
   attachments_url: ATTACHMENTS_URL_SETTING,
+  backups: BACKUPS_SETTING,
   audience: describedSetting(
     'With `merchants`, only principals of merchants may call this process, so that it can face the internet.',
     choiceSetting('MULTIHUB_BACKOFFICE_AUDIENCE', ['all', 'merchants'], 'all'),
@@ -163,7 +165,7 @@ export const role: Role<'backoffice'> = {
       release: readBuildInfo().version,
       addresses,
     })
-    const operation_ages = watchOperationAges(operation_runs)
+    const operation_ages = watchOperationAges(operation_runs, config.backups)
     let listening: Listening | undefined
     return {
       services: [
@@ -177,7 +179,7 @@ export const role: Role<'backoffice'> = {
         createActRpc(acts.findAct),
         createSearchRpc({ clientOf: context.clientOf, getPrincipal }),
         createOperationRpc(operation_runs),
-        createOverviewRpc(createOverview(overviewSources(context.clientOf, approvals, operation_runs))),
+        createOverviewRpc(createOverview(overviewSources(context.clientOf, stores, config.backups))),
       ],
       limitations: addresses.watch.limitations,
       async open() {

@@ -143,6 +143,33 @@ describe('doctor, next to a running system on embedded files', () => {
   })
 })
 
+// O23.5
+test('in Kubernetes doctor demands a decision about backups, and accepts each of the three', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'multihub-doctor-'))
+  try {
+    const decide = async (variables: Readonly<Record<string, string>>) => {
+      const pod = {
+        KUBERNETES_SERVICE_HOST: '10.0.0.1',
+        MULTIHUB_EMBEDDED_STORE: 'true',
+        MULTIHUB_HOME: home,
+      }
+      const { code, lines } = await runDoctor(['all'], { ...KEYS, ...pod, ...variables })
+      return { code, line: lines.find((line) => line.includes(' MULTIHUB_BACKUPS')) }
+    }
+    expect(await decide({})).toEqual({
+      code: 1,
+      line: 'PROBLEM  MULTIHUB_BACKUPS: decide where backups are kept: set claim, object or elsewhere',
+    })
+    for (const place of ['claim', 'object', 'elsewhere'])
+      expect(await decide({ MULTIHUB_BACKUPS: place })).toEqual({
+        code: 0,
+        line: expect.stringMatching(`^ok       MULTIHUB_BACKUPS: ${place}: `),
+      })
+  } finally {
+    await rm(home, { recursive: true, force: true })
+  }
+})
+
 if ('skip' in server) test.skip(`doctor on MongoDB: ${server.skip}`, () => {})
 else
   test('doctor says what to do about a database without indexes, a bus and a role that do not run', async () => {

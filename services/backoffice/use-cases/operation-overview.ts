@@ -6,7 +6,13 @@ import {
   type OperationOverviewSchema,
 } from '#gen/multihub/backoffice/v1/operation_pb.ts'
 import { createEnumMap } from '#lib/contract/proto-fields.ts'
-import type { OperationKind as Kind, OperationRun, OperationRuns } from '#lib/patterns/operation-runs.ts'
+import {
+  type BackupPlace,
+  isExpected,
+  type OperationKind as Kind,
+  type OperationRun,
+  type OperationRuns,
+} from '#lib/patterns/operation-runs.ts'
 
 /** The commands on the databases in responses. */
 export const OPERATION_KIND_MAP = createEnumMap<Kind, OperationKind>({
@@ -20,12 +26,13 @@ export const OPERATION_KIND_MAP = createEnumMap<Kind, OperationKind>({
 /** The commands whose age the overview shows: the ones that must be repeated regularly. */
 const SHOWN_KINDS = ['backup', 'verify'] as const
 
-/** What the overview shows of the commands that must be repeated regularly. */
+/** What the overview shows of the commands that must be repeated regularly; nothing of backups that are made elsewhere. */
 export function readOperationOverview(
   runs: Pick<OperationRuns, 'list' | 'lastSuccess'>,
+  backups: BackupPlace,
 ): Promise<MessageInitShape<typeof OperationOverviewSchema>[]> {
   return Promise.all(
-    SHOWN_KINDS.map(async (kind) => {
+    SHOWN_KINDS.filter((kind) => isExpected(kind, backups)).map(async (kind) => {
       const [[newest], success] = await Promise.all([runs.list(kind), runs.lastSuccess(kind)])
       return {
         kind: OPERATION_KIND_MAP.toProto(kind),

@@ -11,7 +11,7 @@ import { SupportSummaryService } from '#gen/multihub/support/v1/support_summary_
 import { withoutRequest } from '#lib/base/context.ts'
 import { clock, now } from '#lib/base/time.ts'
 import { addOpenItems } from '#lib/patterns/open-items.ts'
-import type { OperationRuns } from '#lib/patterns/operation-runs.ts'
+import type { BackupPlace, OperationRuns } from '#lib/patterns/operation-runs.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { readOperationOverview } from './operation-overview.ts'
@@ -29,16 +29,19 @@ export interface OverviewDeps {
 /** The sources of a process: the roles, and what it stores itself. */
 export function overviewSources(
   clientOf: ClientOf,
-  approvals: { readonly countPending: OverviewDeps['countPendingApprovals'] },
-  operation_runs: OperationRuns,
+  stores: {
+    readonly approvals: { readonly countPending: OverviewDeps['countPendingApprovals'] }
+    readonly operation_runs: OperationRuns
+  },
+  backups: BackupPlace,
 ): OverviewDeps {
   return {
     payments: clientOf(PaymentService),
     balances: clientOf(BalanceService),
     support: clientOf(SupportSummaryService),
     notifier: clientOf(DeliveryService),
-    countPendingApprovals: approvals.countPending,
-    readOperations: () => readOperationOverview(operation_runs),
+    countPendingApprovals: stores.approvals.countPending,
+    readOperations: () => readOperationOverview(stores.operation_runs, backups),
   }
 }
 
