@@ -21,8 +21,9 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
     run: diagnose,
   },
   backup: {
-    words: '[--recipient KEY|none] DIRECTORY',
-    purpose: 'writes all databases to files, which --recipient encrypts to a public key of age',
+    words: '[--recipient KEY|none] [--prune] DIRECTORY',
+    purpose:
+      'writes all databases to files; --recipient encrypts them to a public key of age, --prune deletes old backups',
     run: backUp,
   },
   restore: {

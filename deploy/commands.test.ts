@@ -14,7 +14,7 @@ const DERIVED = ['MONGODB_URI_FILE', 'MULTIHUB_ACTIVE_KEY', 'MULTIHUB_KEYS_FILE'
 
 /** The commands of the operator: their arguments, and the settings that they read. */
 const COMMANDS: Readonly<Record<string, readonly [args: readonly string[], settings: readonly string[]]>> = {
-  backup: [['backup', '--recipient', '$(RECIPIENT)', '/backups/$(POD_NAME)'], DERIVED],
+  backup: [['backup', '--recipient', '$(RECIPIENT)', '--prune', '/backups/$(POD_NAME)'], DERIVED],
   doctor: [
     ['doctor', 'all'],
     [
@@ -79,6 +79,18 @@ describeManifests('the commands of production', () => {
       [NAME_LABEL]: name,
       'app.kubernetes.io/part-of': 'multihub',
     })
+  })
+
+  test('a command with a schedule ends before it is due again', () => {
+    const daily = buildOverlay('production')
+      .filter(({ kind, metadata }) => kind === 'CronJob' && ['backup', 'verify'].includes(metadata.name))
+      .map(({ spec }) => spec as typeof spec & { readonly schedule: string })
+    expect(daily).toHaveLength(2)
+    for (const { schedule, jobTemplate } of daily) {
+      const job = jobTemplate?.spec as { readonly activeDeadlineSeconds?: number } | undefined
+      expect(schedule).toMatch(/^0 \d+ \* \* \*$/)
+      expect(job?.activeDeadlineSeconds).toBeLessThan(86_400)
+    }
   })
 
   // O23.5

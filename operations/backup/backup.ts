@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readBuildInfo } from '#lib/base/build-info.ts'
 import { type Config, readConfig } from '#lib/base/config/config.ts'
@@ -26,6 +26,7 @@ import {
 import { type ChangeBlocks, encryptTo } from './encryption.ts'
 import { framesOfBlobs, withProgress, writeFrames } from './frames.ts'
 import { type BackupContent, writeManifest } from './manifest.ts'
+import { pruneBackups } from './prune.ts'
 import { recordRun } from './record-run.ts'
 
 /** Where the files of a backup are written. */
@@ -77,19 +78,31 @@ async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Arr
 }
 
 /**
- * `node main.ts backup [--recipient KEY|none] DIRECTORY`: writes all databases of a running or stopped system into a new
+ * `node main.ts backup [--recipient KEY|none] [--prune] DIRECTORY`: writes all databases of a running or stopped system into a new
  * directory, each file encrypted to the public keys of age that are named. A directory without the manifest, which comes last and
- * has no data of the databases, is not a backup. Throws `StartError` or `Unavailable` with what to do.
+ * has no data of the databases, is not a backup. With `--prune` it then deletes the backups beside it that newer ones replace. Throws `StartError` or `Unavailable` with what to do.
  */
 export const backUp: Command = async (words, variables, output) => {
-  const { directory, recipients } = parseWords(words)
+  const { directory, recipients, is_pruning } = parseWords(words)
   const encrypt = await encryptTo(recipients)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const { journal: signer } = readKeys(config, COMMAND_PURPOSES.backup)
   await createEmpty(directory)
+  let newest_began_at = new Date(0)
   await recordRun({ config, kind: 'backup', output }, async (covered_until) => {
     const bytes = await writeBackup({ directory, recipients, encrypt }, covered_until, config, signer, output)
+    newest_began_at = covered_until
     return { bytes: BigInt(bytes), covered_until }
+  })
+  if (!is_pruning) return
+  const { system_name } = config
+  const { printLine } = output
+  await pruneBackups({
+    directory: dirname(resolve(directory)),
+    system_name,
+    newest_began_at,
+    signer,
+    printLine,
   })
 }
 
@@ -137,16 +150,19 @@ async function writeBackup(
 
 /** The words of the command. Throws `StartError` for others. */
 function parseWords(words: readonly string[]) {
-  const options = { recipient: { type: 'string', multiple: true } } as const
+  const options = { recipient: { type: 'string', multiple: true }, prune: { type: 'boolean' } } as const
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true })
     const [directory, ...others] = positionals
     const recipients = (values.recipient ?? []).filter((recipient) => recipient !== 'none')
-    if (directory !== undefined && others.length === 0) return { directory, recipients }
+    if (directory !== undefined && others.length === 0)
+      return { directory, recipients, is_pruning: values.prune === true }
   } catch {
     // An option that is not known, or without its value.
   }
-  throw new StartError('name one new directory: node main.ts backup [--recipient KEY|none] DIRECTORY')
+  throw new StartError(
+    'name one new directory: node main.ts backup [--recipient KEY|none] [--prune] DIRECTORY',
+  )
 }
 
 async function createEmpty(directory: string): Promise<void> {

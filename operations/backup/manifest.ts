@@ -5,7 +5,8 @@ import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
 import { syncDirectory, systemErrorCode } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 
-const FILE = 'manifest.json'
+/** The file of a backup that is written last. A directory without it is not a complete backup. */
+export const MANIFEST_FILE = 'manifest.json'
 const PRODUCT = 'multihub'
 /** The format of backups that this release writes, and the newest that it reads. */
 const FORMAT = 1
@@ -54,7 +55,7 @@ export async function writeManifest(
 ): Promise<void> {
   const content = { product: PRODUCT, format: FORMAT, ...manifest }
   const text = JSON.stringify({ ...content, signature: signer.sign(signedText(content)) }, undefined, 2)
-  const handle = await open(join(directory, FILE), 'wx', 0o600)
+  const handle = await open(join(directory, MANIFEST_FILE), 'wx', 0o600)
   try {
     await handle.writeFile(`${text}\n`)
     await handle.sync()
@@ -69,9 +70,11 @@ export async function writeManifest(
  * signed by this system.
  */
 export async function readManifest(directory: string, signer: Pick<Signer, 'verify'>): Promise<Manifest> {
-  const text = await readFile(join(directory, FILE), 'utf8').catch((error: unknown) => {
+  const text = await readFile(join(directory, MANIFEST_FILE), 'utf8').catch((error: unknown) => {
     if (systemErrorCode(error) !== 'ENOENT') throw error
-    throw new Unavailable(`${directory} has no ${FILE}: the backup was not completed; use another one`)
+    throw new Unavailable(
+      `${directory} has no ${MANIFEST_FILE}: the backup was not completed; use another one`,
+    )
   })
   const { signature, ...content } = parse(text, directory)
   if (content['product'] !== PRODUCT)
@@ -84,7 +87,7 @@ export async function readManifest(directory: string, signer: Pick<Signer, 'veri
   if (!manifest.success || typeof signature !== 'string') throw damaged(directory)
   if (!signer.verify(signedText(content), signature))
     throw new Unavailable(
-      `${join(directory, FILE)} was not signed by this system (${keyIdOfSignature(signature)}): set the keys of the time of the backup, or use another one`,
+      `${join(directory, MANIFEST_FILE)} was not signed by this system (${keyIdOfSignature(signature)}): set the keys of the time of the backup, or use another one`,
     )
   return manifest.data
 }
@@ -100,7 +103,7 @@ function parse(text: string, directory: string): Record<string, unknown> {
 }
 
 function damaged(directory: string): Unavailable {
-  return new Unavailable(`${join(directory, FILE)} is damaged: use another backup`)
+  return new Unavailable(`${join(directory, MANIFEST_FILE)} is damaged: use another backup`)
 }
 
 function signedText(content: object): string {

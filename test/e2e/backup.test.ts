@@ -135,6 +135,22 @@ describe('a backup of embedded files', () => {
     }
   }
 
+  // O23.6
+  test(
+    'with --prune deletes the backup of the same day that it replaces, and only after its own success',
+    async () => {
+      const parent = join(system.home, `pruned-${randomHex(4)}`)
+      const output = { printLine: () => {}, printProgress: () => {} }
+      await backUp([join(parent, 'first')], variables, output)
+      const other_key = { ...variables, MULTIHUB_MASTER_KEYS: `local:${randomHex(32)}` }
+      await backUp(['--prune', join(parent, 'failed')], other_key, output).catch(explainStartError)
+      expect(await readdir(join(parent, 'first'))).toContain('manifest.json')
+      await backUp(['--prune', join(parent, 'second')], variables, output)
+      expect((await readdir(parent)).sort()).toEqual(['failed', 'second'])
+    },
+    LONG_MS,
+  )
+
   test(
     'is not made with keys that did not sign the ledger',
     async () => {
