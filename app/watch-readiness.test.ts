@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { TlsMaterial } from '#lib/http/tls.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { type Certificates, makeAuthority } from '../test/support/certificates.ts'
 import { type InstalledClock, installManualClock } from '../test/support/manual-clock.ts'
 import { describeWith } from '../test/support/needs.ts'
@@ -91,6 +92,20 @@ describeWith('openssl')('the certificate of a process', () => {
         /^certificate: the certificate of MULTIHUB_TLS_CERTIFICATE ends at 20.*Z: renew it$/,
       ),
     ])
+  })
+
+  test('has its time left as a metric, negative after its end, and the authority has its own', async () => {
+    const left = async (setting: string) =>
+      Number(
+        new RegExp(`certificate_remaining_seconds\\{setting="${setting}"\\} (\\S+)`).exec(
+          await metricsText(),
+        )?.[1],
+      )
+    await stateAt(20 * DAY_MS)
+    expect(await left('MULTIHUB_TLS_CERTIFICATE')).toBe(20 * 86_400)
+    expect(await left('MULTIHUB_TLS_CA')).toBeGreaterThan(20 * 86_400)
+    await stateAt(-5_000)
+    expect(await left('MULTIHUB_TLS_CERTIFICATE')).toBe(-5)
   })
 
   test('makes the process unready when it has expired, until it is replaced', async () => {

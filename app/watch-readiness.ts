@@ -1,5 +1,5 @@
 import { clock, every } from '#lib/base/time.ts'
-import { certificateProblems, type Tls } from '#lib/http/tls.ts'
+import { certificateProblems, measureCertificates, type Tls } from '#lib/http/tls.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { RoleName, RunningRole } from '#lib/role/role.ts'
 import type { ServingRpc } from '#lib/rpc/rpc.ts'
@@ -63,6 +63,7 @@ export async function watchReadiness(lifecycle: Lifecycle, parts: ReadinessDeps)
   const checkParts = async (): Promise<void> => {
     const clock_reason = await reasonAgainst(async () => clock_guard.assertTrusted())
     const has_clock = setShared('clock', clock_reason, [])
+    measureCertificates(tls?.current(), clock.now_ms())
     const { expired, ending } = certificateProblems(tls?.current(), clock.now_ms())
     const has_certificate = setShared('certificate', expired, ending)
     const checks = [...running].map(async ([name, role]) => {

@@ -91,6 +91,14 @@ const GAUGES: readonly (readonly [
     {},
   ],
   [
+    'MultihubCertificateEnding',
+    'multihub_certificate_remaining_seconds{setting="MULTIHUB_TLS_CA"}',
+    900,
+    [1_209_599, 2_000_000],
+    [1_209_600, 1_209_600],
+    { setting: 'MULTIHUB_TLS_CA' },
+  ],
+  [
     'MultihubVerifyOld',
     'multihub_operation_success_age_seconds{kind="verify"}',
     900,

@@ -6,6 +6,7 @@ import { ConfigError } from '#lib/base/config/config.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { every } from '#lib/base/time.ts'
 import type { Log } from '#lib/telemetry/log.ts'
+import { gauge } from '#lib/telemetry/metrics.ts'
 
 /** The PEM texts for TLS between processes, for servers and clients. */
 export interface TlsMaterial {
@@ -93,6 +94,21 @@ export function certificateProblems(material: TlsMaterial | undefined, now_ms: n
   const authority = problemOf('MULTIHUB_TLS_CA', ca_end_ms, now_ms)
   const ending = [own_end_ms > now_ms ? own : undefined, authority].filter((text) => text !== undefined)
   return { expired: own_end_ms > now_ms ? undefined : own, ending }
+}
+
+const remaining_seconds = gauge(
+  'multihub_certificate_remaining_seconds',
+  'Time until the certificate that a setting names ends, negative after its end. Of several authorities the last end counts.',
+  ['setting'],
+)
+
+/** Shows how long the certificates in use are still valid. Without TLS the metric has no value. */
+export function measureCertificates(material: TlsMaterial | undefined, now_ms: number): void {
+  if (material === undefined) return
+  const { own_end_ms, ca_end_ms } = endsOf(material)
+  remaining_seconds.set({ setting: 'MULTIHUB_TLS_CERTIFICATE' }, (own_end_ms - now_ms) / 1_000)
+  if (material.ca !== undefined)
+    remaining_seconds.set({ setting: 'MULTIHUB_TLS_CA' }, (ca_end_ms - now_ms) / 1_000)
 }
 
 function problemOf(variable: string, end_ms: number, now_ms: number): string | undefined {

@@ -24,6 +24,7 @@ const WITHOUT_ACT = [
   'bus-accepts-unsigned',
   'bus-down',
   'bus-forged',
+  'certificate-ending',
   'clock-off',
   'event-loop-blocked',
   'events-unconfirmed',
