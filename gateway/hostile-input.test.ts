@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
-import { propertyRuns } from '../test/support/property-runs.ts'
+import { IS_WHOLE, propertyRuns } from '../test/support/property-runs.ts'
 import { freshPair } from '../test/support/sign-request.ts'
 import {
   createTestGateway,
@@ -81,9 +81,9 @@ test.each(REQUESTS)('$name: refuses a change of any signed byte', async (request
   await app.close()
 })
 
-/** The body with one bit flipped, for each bit. */
+/** The body with one bit flipped: each bit of each byte in CI, and one bit of each byte elsewhere. */
 function* withFlippedBits(body: Buffer): Generator<Buffer> {
-  for (let bit = 0; bit < body.length * 8; bit += 1) {
+  for (let bit = 0; bit < body.length * 8; bit += IS_WHOLE ? 1 : 9) {
     const changed = Buffer.from(body)
     changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
     yield changed
