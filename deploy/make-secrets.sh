@@ -108,14 +108,15 @@ derived_list() {
 
 # put_keys PUT: the master keys and what is derived from them.
 put_keys() {
-  local put=$1 name purpose list
+  local put=$1 name names purpose list
   local -A derived=()
   extract_keys
   for name in "${!purposes[@]}"; do
     for purpose in ${purposes[$name]}; do derived[$purpose]=${derived[$purpose]:-$(derived_list "$purpose")}; done
   done
   "$put" multihub-master master-keys "$master_keys"
-  for name in $(printf '%s\n' "${!purposes[@]}" | sort); do
+  names=$(printf '%s\n' "${!purposes[@]}" | sort)
+  for name in $names; do
     list=''
     for purpose in ${purposes[$name]}; do list+=${list:+,}${derived[$purpose]}; done
     "$put" multihub-keys "$name" "$list"

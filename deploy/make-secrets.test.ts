@@ -206,7 +206,7 @@ test.each([
 ])(
   'an openssl that %s leaves no secrets',
   (_what, refused, sentence) => {
-    const fake = withoutOpenssl(refused)
+    const fake = withFailing('openssl', refused)
     expect(() => run({ ...SERVERS, PATH: fake })).toThrow(sentence)
     const isMade = (name: string): boolean => existsSync(join(folder, '.local', name))
     expect(['secrets.yaml', 'database-users.js'].filter(isMade)).toEqual([])
@@ -219,20 +219,27 @@ test('a renewal that fails in the middle prints nothing', () => {
   run(SERVERS)
   let printed: unknown
   try {
-    renew({ PATH: withoutOpenssl('/CN=payments') })
+    renew({ PATH: withFailing('openssl', '/CN=payments') })
   } catch (error) {
     printed = [Reflect.get(error as Error, 'status'), String(Reflect.get(error as Error, 'stdout'))]
   }
   expect(printed).toEqual([1, ''])
 }, 60_000)
 
-/** The path of programs with an openssl that fails when its arguments contain this text. */
-function withoutOpenssl(refused: string): string {
+test('a sort that fails leaves no secrets', () => {
+  expect(() => run({ ...UNCERTIFIED, PATH: withFailing('sort', '') })).toThrow('no such sort')
+  expect(existsSync(join(folder, '.local/secrets.yaml'))).toBe(false)
+})
+
+/** The path of programs, of which one fails when its arguments contain this text. */
+function withFailing(program: string, refused: string): string {
   const programs = join(folder, 'programs')
   mkdirSync(programs)
-  const real = execFileSync('bash', ['-c', 'command -v openssl']).toString().trim()
-  const script = `#!/bin/sh\ncase "$*" in *'${refused}'*) echo no such openssl >&2; exit 1 ;; esac\nexec ${real} "$@"\n`
-  writeFileSync(join(programs, 'openssl'), script, { mode: 0o755 })
+  const real = execFileSync('bash', ['-c', `command -v ${program}`])
+    .toString()
+    .trim()
+  const script = `#!/bin/sh\ncase "$*" in *'${refused}'*) echo no such ${program} >&2; exit 1 ;; esac\nexec ${real} "$@"\n`
+  writeFileSync(join(programs, program), script, { mode: 0o755 })
   return `${programs}:${process.env['PATH']}`
 }
 
