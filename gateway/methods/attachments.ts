@@ -125,6 +125,7 @@ const ATTACHMENT_PARAMS = object({ attachment: OUR_IDENTIFIER })
 /** `attachment.prepare`: opens an upload session for a file (F1). */
 export const attachmentPrepare = defineMethod({
   name: 'attachment.prepare',
+  refusals: [1013],
   default_quota: 20,
   summary: 'Prepares the upload of a file',
   description:
@@ -193,6 +194,7 @@ export const attachmentPrepare = defineMethod({
 /** `attachment.finalize`: ends an upload and has the file checked (F3). */
 export const attachmentFinalize = defineMethod({
   name: 'attachment.finalize',
+  refusals: [1013, 13001, 13002, 13003, 13004],
   default_quota: 20,
   summary: 'Ends the upload of a file and has it checked',
   description:
@@ -243,6 +245,7 @@ function createReadAttachment({ clientOf }: Pick<MethodDeps, 'clientOf'>) {
 /** `attachment.status`: shows the step at which a file is (F3). */
 export const attachmentStatus = defineMethod({
   name: 'attachment.status',
+  refusals: [13001],
   default_quota: 20,
   summary: 'Shows the status of a file',
   description:
@@ -263,6 +266,7 @@ export const attachmentStatus = defineMethod({
 /** `attachment.get`: shows a ready file, with a link to its bytes (F3). */
 export const attachmentGet = defineMethod({
   name: 'attachment.get',
+  refusals: [13001, 13002, 13003, 13004],
   default_quota: 20,
   summary: 'Shows a file and where to download it',
   description:

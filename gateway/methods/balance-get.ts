@@ -29,6 +29,7 @@ const AMOUNT = record({
 /** `balance.get`: the merchant's balance in each currency that the credential may see (B3). */
 export const balanceGet = defineMethod({
   name: 'balance.get',
+  refusals: [1004, 1011],
   default_quota: 60_000,
   is_read: true,
   summary: 'Shows your balance in each currency',

@@ -22,6 +22,7 @@ import { FILE_VIEW } from './tickets.ts'
 /** `chargeback.get`: shows a chargeback of the merchant. */
 export const chargebackGet = defineGet({
   name: 'chargeback.get',
+  refusals: [12001],
   scope: 'chargebacks.read',
   summary: 'Shows a chargeback',
   description: 'For a chargeback that you do not have the response is 12001.',
@@ -36,6 +37,7 @@ export const chargebackGet = defineGet({
 /** `chargeback.list`: the merchant's chargebacks, newest first (S6, S10). */
 export const chargebackList = defineList({
   name: 'chargeback.list',
+  refusals: [],
   scope: 'chargebacks.read',
   summary: 'Lists your chargebacks, newest first',
   description: LIST_DESCRIPTION,
@@ -71,6 +73,7 @@ export const chargebackSummary = defineSummary({
 /** `chargeback.attachments.list`: the evidence of a chargeback, oldest first (S10). It has at most 20 files: one page. */
 export const chargebackAttachmentsList = defineMethod({
   name: 'chargeback.attachments.list',
+  refusals: [12001],
   scope: 'chargebacks.read',
   default_quota: 120,
   summary: 'Lists the evidence of a chargeback',

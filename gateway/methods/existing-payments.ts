@@ -32,6 +32,7 @@ const EXISTING_PAYMENT_PARAMS = object({
 /** `payment.status`: shows a payment. It sees every earlier write, so it recovers a lost response to a create (P2). */
 export const paymentStatus = defineMethod({
   name: 'payment.status',
+  refusals: [6010],
   default_quota: 300_000,
   is_read: true,
   summary: 'Shows a payment and its status',
@@ -66,6 +67,7 @@ const OPERATION_ID =
 /** `payment.notification`: queues the callback of the payment's current status and answers as `payment.status` (P15). */
 export const paymentNotification = defineMethod({
   name: 'payment.notification',
+  refusals: [6010, 1013],
   default_quota: 10,
   summary: 'Sends the callback of a payment’s current status again',
   description:
@@ -101,6 +103,7 @@ export const paymentNotification = defineMethod({
 /** The resend path: queues the callback of a payment with a final status once more (spec: Webhook resend). */
 export const webhookResend = defineMethod({
   name: RESEND_METHOD,
+  refusals: [6010, 8801, 1013],
   scope: 'webhooks.update',
   default_quota: 10,
   summary: 'Sends the callback of a finished payment again',

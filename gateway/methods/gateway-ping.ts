@@ -6,6 +6,7 @@ import { METHOD } from './request-fields.ts'
 /** `gateway.ping`: lets a merchant check its signature. It calls no service. */
 export const gatewayPing = defineMethod({
   name: 'gateway.ping',
+  refusals: [],
   summary: 'Checks your signature',
   description: 'Answers at once and changes nothing.',
   example: { params: {} },

@@ -1,5 +1,6 @@
 import type { Keys } from '#lib/base/crypto/keys.ts'
 import type { Environment } from '#lib/contract/environment.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { type MethodName, RESEND_METHOD, type Scope, supportResourceOf } from '#lib/contract/methods.ts'
 import type { JsonSchema } from '#lib/contract/view.ts'
@@ -59,6 +60,8 @@ export interface MethodDescription {
   readonly summary: string
   /** What a merchant must know beyond the summary. */
   readonly description: string
+  /** The codes that only some methods answer with, besides `COMMON_REFUSALS`; the test client compares them. */
+  readonly refusals: readonly ErrorCode[]
   /** A request that the gateway accepts, without the name of the method in the envelope. */
   readonly example: Readonly<Record<string, unknown>>
   /** The shape of the `result` in the envelope. */

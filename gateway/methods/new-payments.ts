@@ -113,6 +113,7 @@ const REDIRECT = object({
  */
 export const paymentIn = defineMethod({
   name: 'payment.in',
+  refusals: [1004, 1008, 1010, 6001, 6002, 6009, 7002],
   ...NEW_PAYMENT_METHOD,
   summary: 'Creates a deposit: a customer pays you',
   description: CREATE_RESPONSE_TEXT,
@@ -167,6 +168,7 @@ const RECEIVER = object({
 /** `payment.out`: creates a withdrawal. Payments checks it against its route, the ledger against funds and limits (E9). */
 export const paymentOut = defineMethod({
   name: 'payment.out',
+  refusals: [1004, 1008, 1010, 6001, 6002, 6009, 7002, 6004, 6005, 6006, 6035, 8600, 8601],
   ...NEW_PAYMENT_METHOD,
   summary: 'Creates a withdrawal: you pay a recipient',
   description:

@@ -32,6 +32,7 @@ const REASON_MAX = 500
 /** `refund.request`: asks for a deposit back, in whole or in part, once per `c_id` (S3, S8). */
 export const refundRequest = defineMethod({
   name: 'refund.request',
+  refusals: [10001, 11002, 11003, 11004, 11005, 1013],
   scope: 'refunds.create',
   default_quota: 10,
   summary: 'Requests a refund',
@@ -85,6 +86,7 @@ export const refundRequest = defineMethod({
 /** `refund.get`: shows a refund of the merchant. */
 export const refundGet = defineGet({
   name: 'refund.get',
+  refusals: [11001],
   scope: 'refunds.read',
   summary: 'Shows a refund',
   description: 'Give either `c_id` or `h_id`. For a refund that you do not have the response is 11001.',
@@ -99,6 +101,7 @@ export const refundGet = defineGet({
 /** `refund.list`: the merchant's refunds, newest first (S6, S7). */
 export const refundList = defineList({
   name: 'refund.list',
+  refusals: [],
   scope: 'refunds.read',
   summary: 'Lists your refunds, newest first',
   description: LIST_DESCRIPTION,
@@ -140,6 +143,7 @@ const COMMENT_VIEW = defineView<RefundComment>('RefundComment', {
 /** `refund.comment.create`: adds a comment to a refund, once per `operation_id` (S3). */
 export const refundCommentCreate = defineChange({
   name: 'refund.comment.create',
+  refusals: [11001],
   scope: 'refunds.comment',
   summary: 'Comments on a refund',
   description: 'The operator reads it and can answer. A comment cannot be changed, and moves no money.',
@@ -157,6 +161,7 @@ export const refundCommentCreate = defineChange({
 /** `refund.comments.list`: the comments on a refund, oldest first (S6). */
 export const refundCommentsList = defineList({
   name: 'refund.comments.list',
+  refusals: [11001],
   scope: 'refunds.read',
   summary: 'Lists the comments on a refund, oldest first',
   description: 'Shows your own comments and those of support.',

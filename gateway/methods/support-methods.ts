@@ -13,7 +13,7 @@ import { defineMethod, type MethodDescription, type PublicMethod } from './metho
 import { MERCHANT_REFERENCE, METHOD } from './request-fields.ts'
 
 /** What each descriptor of a support method says itself. */
-type Description = Pick<MethodDescription, 'name' | 'scope' | 'summary' | 'description'>
+type Description = Pick<MethodDescription, 'name' | 'scope' | 'refusals' | 'summary' | 'description'>
 
 /** The merchant and environment of the caller: the first fields of each RPC. */
 type MerchantScope = ReturnType<typeof scopeToProto>
@@ -124,7 +124,7 @@ export function defineSummary<S extends DescService, Status extends string, Valu
   statuses,
   count,
   ...description
-}: Omit<Description, 'description'> & {
+}: Omit<Description, 'description' | 'refusals'> & {
   readonly service: S
   readonly statuses: EnumMap<Status, Value>
   readonly count: (
@@ -135,6 +135,7 @@ export function defineSummary<S extends DescService, Status extends string, Valu
   return defineMethod({
     ...description,
     default_quota: 30,
+    refusals: [],
     description:
       'Every status is present, also with 0. The counts include everything that was answered before.',
     example: { params: { created_from: '2026-11-01T00:00:00Z' } },
@@ -163,6 +164,7 @@ export function defineChange<S extends DescService, Params extends JsonValue, Me
   params,
   example,
   change,
+  refusals,
   ...description
 }: Description & {
   readonly service: S
@@ -174,6 +176,7 @@ export function defineChange<S extends DescService, Params extends JsonValue, Me
   return defineMethod({
     ...description,
     default_quota: 30,
+    refusals: [...refusals, 1013],
     example,
     request: keyedRequest(params),
     result: view.schema,

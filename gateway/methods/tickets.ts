@@ -109,6 +109,7 @@ const REQUESTED_PRIORITIES = TICKET_PRIORITIES.names.filter((name) => name !== '
 /** `ticket.create`: opens a conversation with the operator, once per `c_id` (S2, S3). */
 export const ticketCreate = defineMethod({
   name: 'ticket.create',
+  refusals: [10001, 10002, 10005, 1013, 13001, 13002, 13003, 13004],
   scope: 'tickets.create',
   default_quota: 30,
   summary: 'Opens a ticket',
@@ -168,6 +169,7 @@ export const ticketCreate = defineMethod({
 /** `ticket.get`: shows a ticket of the merchant. */
 export const ticketGet = defineGet({
   name: 'ticket.get',
+  refusals: [10001],
   scope: 'tickets.read',
   summary: 'Shows a ticket',
   description: 'Give either `c_id` or `h_id`. For a ticket that you do not have the response is 10001.',
@@ -182,6 +184,7 @@ export const ticketGet = defineGet({
 /** `ticket.list`: the merchant's tickets, newest first (S6). */
 export const ticketList = defineList({
   name: 'ticket.list',
+  refusals: [],
   scope: 'tickets.read',
   summary: 'Lists your tickets, newest first',
   description: LIST_DESCRIPTION,
@@ -221,6 +224,7 @@ export const ticketSummary = defineSummary({
 /** `ticket.description.update`: replaces the description within an hour of the creation. */
 export const ticketDescriptionUpdate = defineChange({
   name: 'ticket.description.update',
+  refusals: [10001, 10004],
   scope: 'tickets.update',
   summary: 'Replaces the description of a ticket',
   description:
@@ -242,6 +246,7 @@ export const ticketDescriptionUpdate = defineChange({
 /** `ticket.reopen`: opens a resolved or closed ticket again (S4). */
 export const ticketReopen = defineChange({
   name: 'ticket.reopen',
+  refusals: [10001, 10003],
   scope: 'tickets.update',
   summary: 'Opens a resolved or closed ticket again',
   description:
@@ -270,6 +275,7 @@ const COMMENT_VIEW = defineView<TicketComment>(
 /** `ticket.comment.create`: adds a comment of the merchant to its ticket (S4). */
 export const ticketCommentCreate = defineChange({
   name: 'ticket.comment.create',
+  refusals: [10001, 10003, 13001, 13002, 13003, 13004],
   scope: 'tickets.comment',
   summary: 'Adds a comment to a ticket',
   description:
@@ -296,6 +302,7 @@ export const ticketCommentCreate = defineChange({
 /** `ticket.comments.list`: the comments of a ticket, oldest first (S6). */
 export const ticketCommentsList = defineList({
   name: 'ticket.comments.list',
+  refusals: [10001],
   scope: 'tickets.read',
   summary: 'Lists the comments of a ticket, oldest first',
   description: 'Shows your own comments and those of support.',
@@ -313,6 +320,7 @@ export const ticketCommentsList = defineList({
 /** `ticket.comment.update`: replaces the text of a comment of the merchant within an hour of its creation. */
 export const ticketCommentUpdate = defineChange({
   name: 'ticket.comment.update',
+  refusals: [10001, 10003, 10004],
   scope: 'tickets.comment',
   summary: 'Replaces the text of your comment',
   description:

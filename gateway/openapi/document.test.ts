@@ -1,17 +1,28 @@
 import { expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { ERROR_TABLE } from '#lib/contract/errors/error-table.ts'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
 import type { JsonSchema } from '#lib/contract/view.ts'
 import { strictViolationsOf, violationsOf } from '../../test/support/openapi.ts'
 import { webhookResend } from '../methods/existing-payments.ts'
 import { PUBLIC_METHODS } from '../methods/public-methods.ts'
-import { methodSchemas, openApiDocument } from './document.ts'
-import { codesByStatus, componentName, failureName } from './envelope-schemas.ts'
+import { COMMON_REFUSALS } from '../methods/refusals.ts'
+import { resendPath, V1_PATH } from '../paths.ts'
+import { methodSchemas, openApiDocument, operationPath } from './document.ts'
+import { componentName, failureName, failuresOf } from './envelope-schemas.ts'
 import { RECORDED } from './recorded.ts'
 import { callbackName } from './webhooks.ts'
 
 const document = openApiDocument('v1')
 
 const schema = (name: string): string => `#/components/schemas/${name}`
+
+/** The failures of a method with an HTTP status; without a method, the failures that all methods have in common. */
+const failureOf = (status: number, name?: string): string => {
+  const method = PUBLIC_METHODS.find((candidate) => candidate.name === (name ?? 'gateway.ping'))
+  if (method === undefined) throw new TypeError(`there is no method ${name}`)
+  return failureName(failuresOf(method), status)
+}
 
 test.each(['v1', 'v2'] as const)('%s is an OpenAPI 3.1 document by a public validator', async (version) => {
   const validator = new Validator()
@@ -38,8 +49,8 @@ test('every recorded example is as the schemas describe it, and nothing has no e
     expect([name, violationsOf(schema(componentName(name, 'Request')))(request)]).toEqual([name, []])
     expect([name, strictViolationsOf(schema(componentName(name, 'Response')))(response)]).toEqual([name, []])
   }
-  for (const { http_status, body } of RECORDED.errors)
-    expect([body, strictViolationsOf(schema(failureName(http_status)))(body)]).toEqual([body, []])
+  for (const { http_status, method, body } of RECORDED.errors)
+    expect([body, strictViolationsOf(schema(failureOf(http_status, method)))(body)]).toEqual([body, []])
   const { webhooks } = JSON.parse(JSON.stringify(document))
   for (const event of Object.keys(webhooks)) {
     const body = RECORDED.callbacks[event]
@@ -110,12 +121,20 @@ test('promises a request id with every status but 503, which may have neither th
   }
 })
 
-test('lists each code under every HTTP status that it can have', () => {
-  const statuses = codesByStatus()
-  expect([...statuses.keys()]).toEqual([400, 403, 404, 409, 429, 503])
-  expect(statuses.get(403)).toEqual([3008])
-  expect(statuses.get(429)).toEqual([1000, 3009])
-  expect(statuses.get(503)).toEqual([2002])
+test('lists for each method its own codes and the common ones, under their HTTP status, and no code twice', () => {
+  const { paths } = JSON.parse(JSON.stringify(document))
+  const common = new Set([...COMMON_REFUSALS.values()].flat())
+  for (const method of PUBLIC_METHODS) {
+    const { name, refusals } = method
+    expect([name, refusals.filter((code) => common.has(code))]).toEqual([name, []])
+    expect(new Set(refusals).size).toBe(refusals.length)
+    const statuses = [...COMMON_REFUSALS.keys(), ...refusals.map((code) => ERROR_TABLE[code].http)]
+    const path = name === RESEND_METHOD ? resendPath('{paymentId}') : operationPath(V1_PATH, name)
+    const listed = Object.keys(paths[path].post.responses)
+    expect([name, listed]).toEqual([name, ['200', ...[...new Set(statuses)].sort().map(String)]])
+  }
+  const deposit = PUBLIC_METHODS.find(({ name }) => name === 'payment.in')
+  expect(deposit?.refusals).not.toContain(6004)
 })
 
 const failure = (code: number, details: unknown, context: unknown = null): object => ({
@@ -126,20 +145,37 @@ const failure = (code: number, details: unknown, context: unknown = null): objec
   processing_time: 0.125,
 })
 
-test.each<[string, number, object, boolean]>([
-  ['1005 with a path', 400, failure(1005, { description: 'body' }), true],
-  ['1005 without a path', 400, failure(1005, null), false],
-  ['9000 with more than a path', 400, failure(9000, { description: 'a', secret: 'b' }), false],
-  ['6009 with the existing payment', 400, failure(6009, null, { h_id: '1', status: 'success' }), true],
-  ['6009 for a credential that may not read it', 400, failure(6009, null), true],
-  ['another code with any context', 400, failure(6004, null, { anything: 1 }), true],
-  ['a code of another status', 400, failure(3008, null), false],
-  ['an unknown code', 400, failure(1, null), false],
-  ['a success with this status', 400, { ...failure(2001, null), success: true }, false],
-  ['a complete limit refusal', 429, failure(3009, limitDetails('daily')), true],
-  ['an incomplete limit refusal', 429, failure(1000, { bucket: 'payment.in' }), false],
-])('describes %s with HTTP %p', (_what, status, body, fits) => {
-  expect(strictViolationsOf(schema(failureName(status)))(body).length === 0).toBe(fits)
+const TICKET = { identifiers: { c_id: 't-1', h_id: '0199c0de-0000-7000-8000-000000000001' }, status: 'open' }
+
+test.each<[string, string, number, object, boolean]>([
+  ['1005 with a path', 'gateway.ping', 400, failure(1005, { description: 'body' }), true],
+  ['1005 without a path', 'gateway.ping', 400, failure(1005, null), false],
+  [
+    '9000 with more than a path',
+    'gateway.ping',
+    400,
+    failure(9000, { description: 'a', secret: 'b' }),
+    false,
+  ],
+  [
+    '6009 with the existing payment',
+    'payment.out',
+    400,
+    failure(6009, null, { h_id: '1', status: 'success' }),
+    true,
+  ],
+  ['6009 for a credential that may not read it', 'payment.out', 400, failure(6009, null), true],
+  ['another code with any context', 'payment.out', 400, failure(6004, null, { anything: 1 }), true],
+  ['a code of another status', 'gateway.ping', 400, failure(3008, null), false],
+  ['a code of another method', 'payment.in', 400, failure(6004, null), false],
+  ['10002 with the ticket', 'ticket.create', 409, failure(10002, TICKET), true],
+  ['10002 without the ticket', 'ticket.create', 409, failure(10002, null), false],
+  ['an unknown code', 'gateway.ping', 400, failure(1, null), false],
+  ['a success with this status', 'gateway.ping', 400, { ...failure(2001, null), success: true }, false],
+  ['a complete limit refusal', 'gateway.ping', 429, failure(3009, limitDetails('daily')), true],
+  ['an incomplete limit refusal', 'gateway.ping', 429, failure(1000, { bucket: 'payment.in' }), false],
+])('describes %s: %s with HTTP %p', (_what, method, status, body, fits) => {
+  expect(strictViolationsOf(schema(failureOf(status, method)))(body).length === 0).toBe(fits)
 })
 
 function limitDetails(bucket: string): object {

@@ -4,13 +4,7 @@ import { jsonSchemaOf } from '../json/json-schema.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { PUBLIC_METHODS } from '../methods/public-methods.ts'
 import { resendPath, V1_PATH, V2_PATH } from '../paths.ts'
-import {
-  codesByStatus,
-  componentName,
-  failureName,
-  failureSchema,
-  successSchema,
-} from './envelope-schemas.ts'
+import { componentName, failureSchemas, failuresOf, successSchema } from './envelope-schemas.ts'
 import { ERROR_EXAMPLES, operationOf, type SignatureDescription, TAGS } from './operation.ts'
 import {
   HEADERS,
@@ -20,7 +14,7 @@ import {
   V1_SIGNATURE,
   V2_SIGNATURE,
 } from './signatures.ts'
-import { TRANSFER_PATHS, TRANSFER_SCHEMAS } from './transfer-operations.ts'
+import { TRANSFER_FAILURES, TRANSFER_PATHS, TRANSFER_SCHEMAS } from './transfer-operations.ts'
 import { WEBHOOK_SCHEMAS, WEBHOOKS } from './webhooks.ts'
 
 /** The version of the public interface, which a credential is for. Each has a document of its own. */
@@ -74,7 +68,7 @@ export function openApiDocument(version: ApiVersion): JsonSchema {
     components: {
       schemas: {
         ...methodSchemas(PUBLIC_METHODS),
-        ...failureSchemas(),
+        ...failureSchemas([...PUBLIC_METHODS.map(failuresOf), ...TRANSFER_FAILURES]),
         ...TRANSFER_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
       },
@@ -117,11 +111,4 @@ function requestSchema({ name, request }: PublicMethod): JsonSchema {
   const properties: JsonSchema = Object(schema['properties'])
   if (!('method' in properties)) return schema
   return { ...schema, properties: { ...properties, method: { type: 'string', const: name } } }
-}
-
-function failureSchemas(): Readonly<Record<string, JsonSchema>> {
-  const schemas = [...codesByStatus()].map(
-    ([status, codes]) => [failureName(status), failureSchema(status, codes)] as const,
-  )
-  return Object.fromEntries(schemas)
 }

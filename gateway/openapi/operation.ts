@@ -5,7 +5,7 @@ import { componentRef } from '#lib/contract/view.ts'
 import { retryHeaderName } from '../http/limit-refusal.ts'
 import type { PublicMethod } from '../methods/method.ts'
 import { codeSamples } from './code-samples.ts'
-import { codesByStatus, componentName, failureName } from './envelope-schemas.ts'
+import { componentName, type FailureDescription, failureName, failuresOf } from './envelope-schemas.ts'
 import { RECORDED, type RecordedError } from './recorded.ts'
 
 /** How the requests and responses of a path are signed. */
@@ -53,8 +53,9 @@ export function operationOf(
 ): object {
   const { name, summary, example } = method
   const [resource = ''] = name.split('.')
-  const failures = [...codesByStatus().keys()].map(
-    (status) => [status, failureResponse(status, signature.answer_header, method)] as const,
+  const described = failuresOf(method)
+  const failures = [...described.refusals.keys()].map(
+    (status) => [status, failureResponse(described, status, signature.answer_header, method)] as const,
   )
   const { request = example, response } = RECORDED.exchanges[name] ?? {}
   return {
@@ -108,8 +109,9 @@ const FAILURE_DESCRIPTIONS: Readonly<Record<number, string>> = {
     'body nor `X-Request-ID`.',
 }
 
-/** The response for the failures with an HTTP status, for a method also with its own header and examples. */
+/** The response for the failures of an operation with an HTTP status, for a method also with its own header and examples. */
 export function failureResponse(
+  failures: FailureDescription,
   status: number,
   answer_header = 'X-Request-ID',
   method?: Pick<PublicMethod, 'name'>,
@@ -128,7 +130,7 @@ export function failureResponse(
     },
     content: {
       'application/json': {
-        schema: componentRef(failureName(status)),
+        schema: componentRef(failureName(failures, status)),
         ...(examples.length > 0 && { examples: Object.fromEntries(examples) }),
       },
     },

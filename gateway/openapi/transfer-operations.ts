@@ -1,7 +1,9 @@
 import { ATTACHMENT_TYPES, DOWNLOAD_PATH, UPLOAD_PATH } from '#lib/contract/attachments.ts'
+import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { componentRef, type JsonSchema, record } from '#lib/contract/view.ts'
 import { ATTACHMENT_VIEW } from '../methods/attachments.ts'
-import { codesByStatus, successSchema } from './envelope-schemas.ts'
+import { withRefusals } from '../methods/refusals.ts'
+import { type FailureDescription, successSchema } from './envelope-schemas.ts'
 import { failureResponse } from './operation.ts'
 
 const UPLOAD_RESULT = 'AttachmentUploadResult'
@@ -19,11 +21,26 @@ const TYPES = Object.keys(ATTACHMENT_TYPES)
 const BYTES = { schema: { type: 'string', contentEncoding: 'binary' } }
 const REQUEST_ID = { 'X-Request-ID': componentRef('X-Request-ID', 'headers') }
 
-const FAILURES = Object.fromEntries(
-  [400, 404, 409, 429, 503]
-    .filter((status) => codesByStatus().has(status))
-    .map((status) => [status, failureResponse(status)]),
-)
+/** What both transfers can be refused with: no caller is proved, so no code of authentication is among them. */
+const COMMON = new Map<number, readonly ErrorCode[]>([
+  [400, [1001, 1003, 1007, 2001, 2002]],
+  [404, [13001]],
+  [429, [1000]],
+  [503, [2002]],
+])
+const UPLOAD_FAILURES: FailureDescription = {
+  title: 'AttachmentUpload',
+  refusals: withRefusals([1005, 1006, 9000, 13002, 13003, 13004], COMMON),
+}
+const DOWNLOAD_FAILURES: FailureDescription = { title: 'AttachmentDownload', refusals: COMMON }
+
+/** The failures of the paths of files. */
+export const TRANSFER_FAILURES: readonly FailureDescription[] = [UPLOAD_FAILURES, DOWNLOAD_FAILURES]
+
+const responsesTo = (failures: FailureDescription): object =>
+  Object.fromEntries(
+    [...failures.refusals.keys()].map((status) => [status, failureResponse(failures, status)]),
+  )
 
 /** The paths of the bytes of files. Their links are the proof, so they have no signature (F2, F6). */
 export const TRANSFER_PATHS: Readonly<Record<string, object>> = {
@@ -44,7 +61,7 @@ export const TRANSFER_PATHS: Readonly<Record<string, object>> = {
           headers: REQUEST_ID,
           content: { 'application/json': { schema: componentRef(UPLOAD_RESPONSE) } },
         },
-        ...FAILURES,
+        ...responsesTo(UPLOAD_FAILURES),
       },
     },
   },
@@ -62,7 +79,7 @@ export const TRANSFER_PATHS: Readonly<Record<string, object>> = {
           headers: REQUEST_ID,
           content: Object.fromEntries(TYPES.map((type) => [type, BYTES])),
         },
-        ...FAILURES,
+        ...responsesTo(DOWNLOAD_FAILURES),
       },
     },
   },

@@ -3,15 +3,27 @@ const is_v2 = location.pathname.endsWith('/v2')
 const document_url = is_v2 ? '/openapi-v2.json' : '/openapi.json'
 document.querySelector(`.versions a[href="${is_v2 ? '/reference/v2' : '/reference'}"]`).ariaCurrent = 'page'
 
-/** The document as Redoc draws it fast: of a failure, the codes as a list instead of a schema with a case for each. */
+/** The document as Redoc draws it fast: of a failure, the codes as a list instead of a schema for each. */
 async function readDocument() {
   const reference = await (await fetch(document_url)).json()
-  for (const [name, { properties }] of Object.entries(reference.components.schemas)) {
-    if (!/^Failure\d+$/.test(name)) continue
-    const { error } = properties
-    delete error.allOf
-    const { type, oneOf } = error.properties.code
-    error.properties.code = { type, enum: oneOf.map((code) => code.const) }
+  const { schemas } = reference.components
+  const codesOf = ({ $ref, oneOf, properties }) => {
+    if ($ref !== undefined) return codesOf(schemas[$ref.split('/').at(-1)])
+    return oneOf === undefined ? [properties.code.const] : oneOf.flatMap(codesOf)
+  }
+  for (const [name, { properties }] of Object.entries(schemas)) {
+    if (!/Failure\d+$/.test(name)) continue
+    const info = { type: ['object', 'null'] }
+    properties.error = {
+      type: 'object',
+      required: ['code', 'message', 'details', 'context'],
+      properties: {
+        code: { type: 'integer', enum: codesOf(properties.error) },
+        message: { type: 'string' },
+        details: info,
+        context: info,
+      },
+    }
   }
   return reference
 }

@@ -1,6 +1,11 @@
 import { ERROR_ADVICE } from '#lib/contract/errors/error-advice.ts'
-import { ERROR_TABLE, type ErrorCode, isErrorCode, type Retry } from '#lib/contract/errors/error-table.ts'
-import { codesByStatus } from '../../gateway/openapi/envelope-schemas.ts'
+import {
+  ERROR_TABLE,
+  type ErrorCode,
+  type ErrorRow,
+  isErrorCode,
+  type Retry,
+} from '#lib/contract/errors/error-table.ts'
 import { tableText } from './limits.ts'
 
 const RETRY_WORDS: Readonly<Record<Retry, string>> = {
@@ -109,9 +114,8 @@ export function errorTables(): string {
 const COLUMNS = ['Code', 'Meaning', 'HTTP', 'Comes in', 'How to provoke it', 'Try again?', 'What to do']
 
 function rowOf(code: ErrorCode): readonly unknown[] {
-  const { http, message, retry } = ERROR_TABLE[code]
-  const others = [...codesByStatus()].filter(([status, codes]) => codes.includes(code) && status !== http)
-  const statuses = [http, ...others.map(([status]) => status)].join(' or ')
+  const { http, second_http, message, retry }: ErrorRow = ERROR_TABLE[code]
+  const statuses = second_http === undefined ? http : `${http} or ${second_http}`
   const places = placesOf(code)
   const amount = places.includes('`status.error`') ? [`an amount that ends in 66${code}`] : []
   const provoked = [...amount, ...(places.includes('envelope') ? [ENVELOPE[code]] : [])].join('; envelope: ')

@@ -78,7 +78,7 @@ test('the errors on the pages are as the reference describes them', async () => 
   const [envelope, duplicate, ...others] = await jsonOf('errors')
   expect(others).toEqual([])
   expect(violationsOf('Failure400', envelope)).toEqual([])
-  expect(violationsOf('Failure400', withError(duplicate))).toEqual([])
+  expect(violationsOf('PaymentInFailure400', withError(duplicate))).toEqual([])
   const [exhausted, ...more] = await jsonOf('limits')
   expect(more).toEqual([])
   expect(violationsOf('Failure429', withError(exhausted))).toEqual([])

@@ -1,4 +1,7 @@
 import { Agent, request } from 'node:http'
+import { RESEND_METHOD } from '#lib/contract/methods.ts'
+import { PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
+import { COMMON_REFUSALS, withRefusals } from '../../gateway/methods/refusals.ts'
 import { eventually } from './eventually.ts'
 
 /** A response of the public API. */
@@ -22,11 +25,40 @@ const RESPONSE_LIMIT_MS = 100_000
 
 const shared_agent = new Agent({ keepAlive: true, maxSockets: 1_000 })
 
-/** Sends a request and returns the response, whatever its status. */
-export function send(
+/**
+ * Sends a request and returns the response, whatever its status. Throws if a signed refusal has a code that the descriptor of
+ * its method does not list: the API reference is made from these lists.
+ */
+export async function send(
+  base_url: string,
+  sent: PublicRequest,
+  agent = shared_agent,
+): Promise<PublicResponse> {
+  const response = await exchange(base_url, sent, agent)
+  if (!isListed(sent, response))
+    throw new Error(`the method does not list the refusal HTTP ${response.http_status} ${response.raw}`)
+  return response
+}
+
+const REFUSALS = new Map(PUBLIC_METHODS.map(({ name, refusals }) => [name as string, withRefusals(refusals)]))
+
+/** Whether a response is as the descriptor of its method promises. Without a method only the common codes are. */
+function isListed(
+  { path, body: sent }: PublicRequest,
+  { http_status, headers, body }: PublicResponse,
+): boolean {
+  const is_signed = headers['x-data-hash'] !== undefined || headers['x-data-signature'] !== undefined
+  const code: number | undefined = body?.error?.code
+  if (!is_signed || code === undefined) return true
+  const name = path.endsWith('/webhook/resend') ? RESEND_METHOD : Object(parseJson(sent.toString())).method
+  const refusals = REFUSALS.get(name) ?? COMMON_REFUSALS
+  return refusals.get(http_status)?.some((listed) => listed === code) ?? false
+}
+
+function exchange(
   base_url: string,
   { path, verb = 'POST', headers, body }: PublicRequest,
-  agent = shared_agent,
+  agent: Agent,
 ): Promise<PublicResponse> {
   const sent_headers = Object.entries({
     'Content-Type': 'application/json',
