@@ -1,8 +1,8 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { clock } from '#lib/base/time.ts'
 import { startBrowser, type TestBrowser } from '../test/support/browser.ts'
+import { cpuTime } from '../test/support/process-use.ts'
 import { withStoredPayments } from './payment/stored-system.ts'
-import { cpuTime } from './process-use.ts'
 import type { BenchResult } from './result.ts'
 import { printProgress } from './rounds.ts'
 import type { BenchSystem } from './system.ts'
@@ -37,11 +37,11 @@ async function measure(browser: TestBrowser, system: BenchSystem): Promise<Bench
     let cpu_ms = 0
     for (let view = -WARM_UP_VIEWS; view < VIEWS; view += 1) {
       const { page } = await browser.open(options)
-      const [cpu_before_ms, started_ms] = [await cpuTime(system.pid), clock.monotonic_ms()]
+      const [cpu_before_ms, started_ms] = [cpuTime(system.pid), clock.monotonic_ms()]
       await page.goto(path)
       await page.getByRole('row').nth(1).waitFor()
       if (view >= 0) times_ms.push(clock.monotonic_ms() - started_ms)
-      if (view >= 0) cpu_ms += (await cpuTime(system.pid)) - cpu_before_ms
+      if (view >= 0) cpu_ms += cpuTime(system.pid) - cpu_before_ms
       await page.context().close()
     }
     times_ms.sort((a, b) => a - b)

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomHex } from '#lib/base/crypto/random.ts'
+import { cpuTime, ownMemory } from '../test/support/process-use.ts'
 import { rateOf, startLoadClient } from './load/client.ts'
 import { sendUntilCompleted } from './payment/load.ts'
 import { sandboxInProcess, startWholeSystem } from './payment/servers.ts'
-import { cpuTime, ownMemory } from './process-use.ts'
 import type { BenchResult } from './result.ts'
 import { printProgress } from './rounds.ts'
 
@@ -43,9 +43,9 @@ export async function run(): Promise<BenchResult[]> {
     const minutes: Minute[] = []
     while (minutes.length < MINUTES) {
       printProgress(`payment.in, sustained: minute ${minutes.length + 1} of ${MINUTES}`)
-      const before_ms = await cpuTime(server.pid)
+      const before_ms = cpuTime(server.pid)
       const report = await sendUntilCompleted(client, { server, direction: 'in' }, options)
-      const cpu_ms = ((await cpuTime(server.pid)) - before_ms) / report.requests
+      const cpu_ms = (cpuTime(server.pid) - before_ms) / report.requests
       minutes.push({ rate: rateOf(report), cpu_ms, memory_mb: await ownMemory(server.pid) })
     }
     return resultsOf(minutes)

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import type { Direction } from '#lib/contract/payment-methods.ts'
+import { cpuTime } from '../test/support/process-use.ts'
 import { type LoadClient, rateOf, startLoadClient } from './load/client.ts'
 import type { LoadReport } from './load/load.ts'
 import { paymentLoad, type Side, sendUntilCompleted } from './payment/load.ts'
@@ -16,7 +17,6 @@ import {
   startSeparateSandbox,
   startWholeSystem,
 } from './payment/servers.ts'
-import { cpuTime } from './process-use.ts'
 import type { BenchResult, Goal } from './result.ts'
 import { measureAlternately, medianOf, type Round } from './rounds.ts'
 
@@ -112,9 +112,9 @@ interface Measurement extends LoadReport {
 }
 
 async function withCpuTime({ pid }: PaymentServer, send: () => Promise<LoadReport>): Promise<Measurement> {
-  const before_ms = await cpuTime(pid)
+  const before_ms = cpuTime(pid)
   const report = await send()
-  return { ...report, cpu_ms: (await cpuTime(pid)) - before_ms }
+  return { ...report, cpu_ms: cpuTime(pid) - before_ms }
 }
 
 function resultsOf(name: string, rounds: readonly Round<Measurement>[], goal?: Goal): BenchResult[] {

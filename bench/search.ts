@@ -1,8 +1,8 @@
 import { randomFraction, randomHex } from '#lib/base/crypto/random.ts'
 import { clock } from '#lib/base/time.ts'
+import { cpuTime } from '../test/support/process-use.ts'
 import { STORED_C_ID } from './payment/copy-payments.ts'
 import { withStoredPayments } from './payment/stored-system.ts'
-import { cpuTime } from './process-use.ts'
 import type { BenchResult } from './result.ts'
 import { printProgress } from './rounds.ts'
 import type { BenchSystem } from './system.ts'
@@ -36,12 +36,12 @@ async function measure(
   let used_ms = 0
   for (let search = -WARM_UP_SEARCHES; search < SEARCHES; search += 1) {
     const started_ms = clock.monotonic_ms()
-    if (search === 0) used_ms = await cpuTime(system.pid)
+    if (search === 0) used_ms = cpuTime(system.pid)
     const found = await countFound(system, textOf())
     if (search >= 0) times_ms.push(clock.monotonic_ms() - started_ms)
     if (found !== expected) throw new Error(`a search ${name} found ${found} things instead of ${expected}`)
   }
-  const per_search_ms = ((await cpuTime(system.pid)) - used_ms) / SEARCHES
+  const per_search_ms = (cpuTime(system.pid) - used_ms) / SEARCHES
   times_ms.sort((a, b) => a - b)
   const at = (fraction: number): number => times_ms[Math.floor(times_ms.length * fraction)] ?? 0
   return [

@@ -1,5 +1,5 @@
+import { residentMemory } from '../../test/support/process-use.ts'
 import { type LoadClient, startLoadClient } from '../load/client.ts'
-import { residentMemory } from '../process-use.ts'
 import type { BenchResult } from '../result.ts'
 import { printProgress } from '../rounds.ts'
 import { type GatewayServer, startGateway } from './server.ts'

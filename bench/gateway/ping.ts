@@ -1,6 +1,6 @@
+import { cpuTime } from '../../test/support/process-use.ts'
 import { type LoadClient, rateOf, startLoadClient } from '../load/client.ts'
 import type { Load, LoadReport, Signature } from '../load/load.ts'
-import { cpuTime } from '../process-use.ts'
 import type { BenchResult, Goal } from '../result.ts'
 import { measureAlternately, medianOf } from '../rounds.ts'
 import { type GatewayServer, startGateway } from './server.ts'
@@ -60,9 +60,9 @@ async function comparePings(
   const client = await startLoadClient()
   try {
     const measure = (server: GatewayServer) => async (): Promise<LoadReport & { cpu_ms: number }> => {
-      const before_ms = await cpuTime(server.child.pid)
+      const before_ms = cpuTime(server.child.pid)
       const report = await client.send(server.load)
-      return { ...report, cpu_ms: (await cpuTime(server.child.pid)) - before_ms }
+      return { ...report, cpu_ms: cpuTime(server.child.pid) - before_ms }
     }
     for (const { load } of [ours, baseline]) await sendAtLeast(warm_up, client, load)
     const rounds = await measureAlternately(name, ROUNDS, {

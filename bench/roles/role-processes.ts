@@ -7,8 +7,8 @@ import { databaseOf } from '../../app/roles.ts'
 import { writeDemo } from '../../scripts/demo.ts'
 import { type SystemProcess, startProcess } from '../../test/support/child.ts'
 import type { Demo } from '../../test/support/merchant.ts'
+import { cpuTime, ownMemory } from '../../test/support/process-use.ts'
 import { createSystemSettings } from '../../test/support/system-settings.ts'
-import { cpuTime, ownMemory } from '../process-use.ts'
 
 /** A system with one process per role. */
 export interface RoleProcesses {
@@ -47,7 +47,7 @@ export async function startRoleProcesses(nats_url: string): Promise<RoleProcesse
     running.set(role, started)
     Object.assign(urls, started.urls)
     const elapsed_ms = clock.monotonic_ms() - began_ms
-    return { elapsed_ms, cpu_ms: await cpuTime(started.child.pid ?? 0) }
+    return { elapsed_ms, cpu_ms: cpuTime(started.child.pid ?? 0) }
   }
   const ofEach = (measure: (pid: number) => Promise<number>): Promise<ByRole<number>> =>
     byRole((role) => measure(running.get(role)?.child.pid ?? 0))
@@ -67,7 +67,7 @@ export async function startRoleProcesses(nats_url: string): Promise<RoleProcesse
           await running.get(role)?.stop()
           return start(role)
         }),
-      cpuTimes: () => ofEach(cpuTime),
+      cpuTimes: () => ofEach(async (pid) => cpuTime(pid)),
       memories: () => ofEach(ownMemory),
       storedBytes: () =>
         byRole(async (role) => {

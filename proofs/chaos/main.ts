@@ -6,9 +6,10 @@ import { whyNoPrivateMongodb } from './servers/private-mongodb.ts'
 import { STORES, type StoreName } from './surroundings.ts'
 
 /**
- * `npm run chaos -- --seconds N [--kills N] [--seed S] [--store embedded|mongodb]`: runs the whole system in real
+ * `npm run chaos -- --seconds N [--kills N] [--seed S] [--store embedded|mongodb] [--many]`: runs the whole system in real
  * processes under load, kills and pauses its processes and servers, and judges the result. Without `--store` it runs on
- * each store that is available here. `--kills` ends the run after this number of SIGKILLs. The seed chooses the faults and the
+ * each store that is available here. `--many` runs 21 processes on the MongoDB-compatible server and also breaks the
+ * connections of single processes. `--kills` ends the run after this number of SIGKILLs. The seed chooses the faults and the
  * requests; it does not repeat a run exactly, because real processes have times of their own.
  */
 const { values } = parseArgs({
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     kills: { type: 'string' },
     seed: { type: 'string' },
     store: { type: 'string' },
+    many: { type: 'boolean', default: false },
   },
 })
 const SECONDS_MAX = 3_600
@@ -43,12 +45,13 @@ for (const store of chosenStores()) {
   const missing = store === 'mongodb' ? whyNoPrivateMongodb() : undefined
   if (missing !== undefined) {
     print(`chaos on ${store}: not run, because ${missing.skip}`)
-    if (values.store === store || process.env['MULTIHUB_CI'] === '1') is_right = false
+    if (values.many || values.store === store || process.env['MULTIHUB_CI'] === '1') is_right = false
     continue
   }
   print(`chaos on ${store}: seed ${seed}, ${seconds} s of faults`)
   const result = await runChaos({
     store,
+    is_many: values.many,
     seed,
     seconds,
     kills_max,
@@ -66,6 +69,10 @@ for (const store of chosenStores()) {
 process.exit(is_right ? 0 : 1)
 
 function chosenStores(): readonly StoreName[] {
+  if (values.many) {
+    if (values.store === 'embedded') throw new Error('--many is for --store mongodb')
+    return ['mongodb']
+  }
   if (values.store === undefined) return STORES
   const chosen = STORES.filter((store) => store === values.store)
   if (chosen.length === 0) throw new Error(`--store is one of ${STORES.join(', ')}`)

@@ -6,6 +6,7 @@ import type { FaultRecord } from './faults/inject.ts'
 import type { Facts } from './judge/evidence.ts'
 import type { Recovery, Spread } from './judge/recovery.ts'
 import type { Verdict } from './judge/verdict.ts'
+import { describeUses, type RoleUse } from './processor-use.ts'
 import type { AcceptedActs } from './workload/operator-acts.ts'
 import type { Timeline } from './workload/timeline.ts'
 
@@ -15,6 +16,7 @@ export interface ChaosResult {
   readonly timeline: Timeline
   readonly faults: FaultRecord
   readonly recoveries: readonly Recovery[]
+  readonly uses: readonly RoleUse[]
   /** What else was judged, in words. */
   readonly others: string
   /** From the last repair until everything was final. */
@@ -37,7 +39,7 @@ export function describeProgress(
 
 /** The result of a run, line by line. */
 export function* describeResult(result: ChaosResult): Iterable<string> {
-  const { verdict, timeline, faults, recoveries, others, settled_ms, directory } = result
+  const { verdict, timeline, faults, recoveries, uses, others, settled_ms, directory } = result
   const { accepted, lost, doubled, out_of_order, problems } = verdict
   yield `  requests for deposits: ${describeCreates(timeline)}`
   yield `  payments: ${accepted} accepted, ${lost} lost, ${doubled} doubled, ${out_of_order} out of order`
@@ -48,6 +50,7 @@ export function* describeResult(result: ChaosResult): Iterable<string> {
     const recovery = recoveries.find((one) => one.kind === kind)
     if (recovery !== undefined) yield describeRecovery(recovery)
   }
+  yield* describeUses(uses, accepted)
   for (const problem of problems.slice(0, PROBLEMS_SHOWN)) yield `  WRONG: ${problem}`
   if (problems.length > PROBLEMS_SHOWN) yield `  and ${problems.length - PROBLEMS_SHOWN} more`
   if (directory !== undefined) yield `  the logs of all processes are in ${directory}`

@@ -14,9 +14,10 @@ import { faultsInLogs } from './judge/logs.ts'
 import { measureRecovery } from './judge/recovery.ts'
 import { judge } from './judge/verdict.ts'
 import { runLoad } from './load.ts'
+import { usesOfRoles } from './processor-use.ts'
 import { type ChaosResult, describeOthers, describeProgress } from './report.ts'
 import { settle } from './settle.ts'
-import { type StoreName, type Surroundings, startSurroundings } from './surroundings.ts'
+import { type Form, type Surroundings, startSurroundings } from './surroundings.ts'
 import { createGateways } from './workload/gateways.ts'
 import { drawRoutes, drawWithdrawalRoutes } from './workload/merchants.ts'
 import { type AcceptedActs, noActs } from './workload/operator-acts.ts'
@@ -24,8 +25,7 @@ import { type RecordingReceiver, startRecordingReceiver } from './workload/recor
 import { createTimeline, type Timeline } from './workload/timeline.ts'
 
 /** How long to run, and on what. */
-export interface ChaosPlan {
-  readonly store: StoreName
+export interface ChaosPlan extends Form {
   readonly seed: number
   /** How long faults happen. */
   readonly seconds: number
@@ -46,10 +46,9 @@ const LONG_RUN_S = 240
 
 /** Runs a system under load and faults, lets it settle, and judges what it has done. */
 export async function runChaos(plan: ChaosPlan): Promise<ChaosResult> {
-  const { store, print } = plan
   const problems: string[] = []
   const onProblem = (problem: string): void => void problems.push(problem)
-  const surroundings = await startSurroundings(store, onProblem, print)
+  const surroundings = await startSurroundings(plan, onProblem, plan.print)
   plan.onStarted(() => surroundings.end(false))
   let is_right = false
   try {
@@ -97,6 +96,7 @@ async function runIn(
     receiver.recover()
     const operator = fleet.operator.clientsOf('backoffice')
     const settled_ms = await settle({ api, operator, history, timeline, merchants })
+    const uses = usesOfRoles(fleet.places)
     plan.print(`  settled after ${(settled_ms / 1_000).toFixed(1)} s`)
     const facts = await collectFacts({
       operator,
@@ -117,7 +117,7 @@ async function runIn(
     ]
     const verdict = judge(evidence, [...plain_api.problems, ...problems, ...seen])
     const recoveries = measureRecovery(faults.repaired, timeline)
-    return { verdict, timeline, faults, recoveries, others: describeOthers(facts, acts), settled_ms }
+    return { verdict, timeline, faults, recoveries, uses, others: describeOthers(facts, acts), settled_ms }
   } finally {
     gateways.stop()
     await receiver.stop()
@@ -140,7 +140,7 @@ interface Run {
 /** Makes requests and faults. Resolves when all faults are repaired and the last request has ended. */
 async function runUnderFaults(run: Run): Promise<void> {
   const { plan, surroundings, timeline, faults, receiver, problems } = run
-  const { fleet, servers } = surroundings
+  const { fleet, servers, links } = surroundings
   const { seed, seconds, kills_max, print } = plan
   const choicesOf = (name: string): Choices => createChoices(seed, name)
   const began_ms = clock.monotonic_ms()
@@ -166,6 +166,7 @@ async function runUnderFaults(run: Run): Promise<void> {
   await injectFaults(
     {
       servers,
+      links,
       places: fleet.places,
       choicesOf,
       kills_max,

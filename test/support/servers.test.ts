@@ -20,12 +20,15 @@ async function greeting(port: number): Promise<string> {
   }
 }
 
-test('the TCP proxy holds bytes back while it is stalled, and drops and refuses while it is cut', async () => {
+test('the TCP proxy holds bytes back while it is stalled, in both directions or in one, and drops and refuses while it is cut', async () => {
   const port = await freePort()
-  const echo = createServer((socket) => void socket.on('error', () => {}).pipe(socket)).listen(
-    port,
-    '127.0.0.1',
-  )
+  let received = ''
+  const echo = createServer((socket) => {
+    socket.on('data', (data) => {
+      received += data
+    })
+    socket.on('error', () => {}).pipe(socket)
+  }).listen(port, '127.0.0.1')
   const proxy = await startTcpProxy('127.0.0.1', port)
   const client: Socket = connect(proxy.port, '127.0.0.1')
   let got = ''
@@ -42,6 +45,20 @@ test('the TCP proxy holds bytes back while it is stalled, and drops and refuses 
   await proxy.restore()
   await once(client, 'data')
   expect(got).toBe('one two ')
+
+  proxy.stall(['to client'])
+  client.write('three ')
+  await delay(50)
+  expect([received, got]).toEqual(['one two three ', 'one two '])
+  await proxy.restore()
+  await once(client, 'data')
+  proxy.stall(['to server'])
+  client.write('four')
+  await delay(50)
+  expect(received).toBe('one two three ')
+  await proxy.restore()
+  await once(client, 'data')
+  expect(got).toBe('one two three four')
 
   const dropped = expect(once(client, 'data')).rejects.toThrow('ECONNRESET')
   await proxy.cut()

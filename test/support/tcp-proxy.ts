@@ -2,13 +2,16 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { freePort } from './free-port.ts'
 
+/** The bytes that a relay passes: what clients send, or what the server sends. */
+export type TcpDirection = 'to server' | 'to client'
+
 /** A TCP relay in this process that a test can interrupt. */
 export interface TcpProxy {
   readonly port: number
   /** Drops every connection and refuses new ones. */
   cut(): Promise<void>
-  /** Holds back all bytes in both directions. Connections remain open and new ones are accepted. */
-  stall(): void
+  /** Holds back all bytes in these directions, by default in both. Connections remain open and new ones are accepted. */
+  stall(directions?: readonly TcpDirection[]): void
   /**
    * Loses each client connection that sends `text` while `work` runs, like a firewall that forgets it. The server
    * still gets `text`, but nothing after it, and the client gets nothing more, also after `restore`. The connection
@@ -19,11 +22,13 @@ export interface TcpProxy {
   restore(): Promise<void>
 }
 
+const BOTH: readonly TcpDirection[] = ['to server', 'to client']
+
 /** Relays 127.0.0.1:`port` to one server, so that a test can interrupt the connection without touching the server. */
 export async function startTcpProxy(host: string, server_port: number): Promise<TcpProxy> {
   const port = await freePort()
   const pairs = new Map<Socket, Socket>()
-  let stalled = false
+  let stalled: readonly TcpDirection[] = []
   const lost = new Set<Socket>()
   let watch: ((client: Socket) => void) | undefined
   const listener = createServer((client) => {
@@ -40,7 +45,11 @@ export async function startTcpProxy(host: string, server_port: number): Promise<
         server.destroy()
       })
     }
-    if (!stalled) join(client, server)
+    join(
+      client,
+      server,
+      BOTH.filter((direction) => !stalled.includes(direction)),
+    )
     watch?.(client)
   })
   const listen = async (): Promise<void> => {
@@ -57,9 +66,9 @@ export async function startTcpProxy(host: string, server_port: number): Promise<
       for (const client of pairs.keys()) client.resetAndDestroy()
       await closed
     },
-    stall() {
-      stalled = true
-      for (const [client, server] of pairs) separate(client, server)
+    stall(directions = BOTH) {
+      stalled = directions
+      for (const [client, server] of pairs) separate(client, server, directions)
     },
     async loseConnectionsThatSend(text, work) {
       const watching = new Map<Socket, (bytes: Buffer) => void>()
@@ -68,7 +77,7 @@ export async function startTcpProxy(host: string, server_port: number): Promise<
           const server = pairs.get(client)
           if (server === undefined || !bytes.includes(text)) return
           lost.add(client)
-          separate(client, server)
+          separate(client, server, BOTH)
           // Both sides go on reading, or the loss would look like a slow network when the buffers are full.
           client.resume()
           server.resume()
@@ -86,19 +95,19 @@ export async function startTcpProxy(host: string, server_port: number): Promise<
     },
     async restore() {
       if (!listener.listening) await listen()
-      if (!stalled) return
-      stalled = false
-      for (const [client, server] of pairs) if (!lost.has(client)) join(client, server)
+      const held = stalled
+      stalled = []
+      for (const [client, server] of pairs) if (!lost.has(client)) join(client, server, held)
     },
   }
 }
 
-function separate(client: Socket, server: Socket): void {
-  client.unpipe(server)
-  server.unpipe(client)
+function separate(client: Socket, server: Socket, directions: readonly TcpDirection[]): void {
+  if (directions.includes('to server')) client.unpipe(server)
+  if (directions.includes('to client')) server.unpipe(client)
 }
 
-function join(client: Socket, server: Socket): void {
-  client.pipe(server)
-  server.pipe(client)
+function join(client: Socket, server: Socket, directions: readonly TcpDirection[]): void {
+  if (directions.includes('to server')) client.pipe(server)
+  if (directions.includes('to client')) server.pipe(client)
 }

@@ -1,7 +1,7 @@
 /** The kinds of faults of a run. */
 export const FAULT_KINDS = [
   'kill',
-  'kill both',
+  'kill all',
   'restart',
   'pause',
   'kill nats',
@@ -9,6 +9,10 @@ export const FAULT_KINDS = [
   'kill ferretdb',
   'kill postgres',
   'pause ferretdb',
+  'cut link',
+  'partition',
+  'hold requests',
+  'hold responses',
 ] as const
 
 /** The name of a kind of faults. */

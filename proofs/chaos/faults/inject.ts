@@ -2,12 +2,15 @@ import { clock, sleep } from '#lib/base/time.ts'
 import type { Choices } from '../../simulation/parts/random.ts'
 import type { RepairedFault } from '../judge/recovery.ts'
 import type { Disturbance } from './disturbance.ts'
+import { drawLinkFault, type Link } from './links.ts'
 import { drawProcessFault, type ProcessFaultDeps } from './process-faults.ts'
 import { drawServerFault, type PrivateServers } from './server-faults.ts'
 
 /** What injecting faults needs. */
 export interface InjectionDeps extends Omit<ProcessFaultDeps, 'choices'> {
   readonly servers: PrivateServers
+  /** The ways of each process to the servers; none when all processes share one way. */
+  readonly links: readonly Link[]
   choicesOf(name: string): Choices
   /** Whether no further fault may begin. */
   readonly isOver: () => boolean
@@ -24,15 +27,17 @@ export interface FaultRecord {
   readonly present: Set<string>
 }
 
-/** Three faults of processes can happen at the same time, and one of a server. */
+/** Three faults of processes can happen at the same time, two of links, and one of a server. */
 const PROCESS_LANES = 3
+const LINK_LANES = 2
 const PROCESS_GAP_MS = { low: 100, high: 1_500 }
+const LINK_GAP_MS = { low: 500, high: 4_000 }
 /** Long enough for the system to serve in between: a database that is always down shows nothing. */
 const SERVER_GAP_MS = { low: 8_000, high: 25_000 }
 
 /** Injects faults until the run is over or has its kills. Resolves when all of them are repaired. */
 export async function injectFaults(deps: InjectionDeps, record: FaultRecord): Promise<void> {
-  const { choicesOf, servers, isOver, kills_max } = deps
+  const { choicesOf, servers, links, isOver, kills_max } = deps
   const began_ms = clock.monotonic_ms()
   let count = 0
   const isDone = (): boolean => isOver() || record.kills >= kills_max
@@ -68,6 +73,10 @@ export async function injectFaults(deps: InjectionDeps, record: FaultRecord): Pr
     const choices = choicesOf(`process faults ${lane}`)
     return runLane(PROCESS_GAP_MS, choices, () => drawProcessFault({ ...deps, choices }))
   })
+  for (let lane = 0; lane < LINK_LANES && links.length > 0; lane += 1) {
+    const choices = choicesOf(`link faults ${lane}`)
+    lanes.push(runLane(LINK_GAP_MS, choices, () => drawLinkFault(links, choices)))
+  }
   const choices = choicesOf('server faults')
   lanes.push(runLane(SERVER_GAP_MS, choices, () => drawServerFault(servers, choices)))
   await Promise.all(lanes)

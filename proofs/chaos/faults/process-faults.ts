@@ -23,7 +23,7 @@ export function drawProcessFault(deps: ProcessFaultDeps): Disturbance | undefine
   const { choices, places, is_long } = deps
   const draw = choices.weighted([
     [12, kill],
-    [2, killBoth],
+    [2, killAll],
     [3, restart],
     [2, pause],
   ] as const)
@@ -48,11 +48,11 @@ const kill: Draw = (_deps, place, hold_ms) =>
         repair: () => place.start(),
       }
 
-const killBoth: Draw = ({ places }, { role }, hold_ms) => {
+const killAll: Draw = ({ places }, { role }, hold_ms) => {
   const copies = places.filter((place) => place.role === role)
   if (copies.some((place) => place.state() !== 'running')) return undefined
   return {
-    kind: 'kill both',
+    kind: 'kill all',
     target: role,
     kills: copies.length,
     hold_ms,

@@ -24,6 +24,8 @@ export interface FleetPlan {
   readonly copies: (role: RoleName) => number
   /** Settings of all processes. */
   readonly variables: Variables
+  /** Settings of the processes of one place, such as its own way to a server. */
+  readonly variablesOf?: (place: string, role: RoleName) => Promise<Variables>
   /** The release that a place runs at first; by default this one. */
   readonly releaseOf?: (place: Place) => Release
 }
@@ -46,9 +48,13 @@ export async function startFleet(plan: FleetPlan, events: PlaceEvents): Promise<
     createPlace({ name, role, variables: { ...variables, ...plan.variables } }, directory, events)
   const places = is_one_process
     ? [placeOf('all', 'all', settings.variablesOf('all'))]
-    : ROLES.flatMap((role) =>
-        Array.from({ length: copies(role) }, (_, index) =>
-          placeOf(`${role}-${index + 1}`, role, variablesOfCopy(settings, role, hostOfCopy(index))),
+    : await Promise.all(
+        ROLES.flatMap((role) =>
+          Array.from({ length: copies(role) }, async (_, index) => {
+            const name = `${role}-${index + 1}`
+            const own = await plan.variablesOf?.(name, role)
+            return placeOf(name, role, { ...variablesOfCopy(settings, role, hostOfCopy(index)), ...own })
+          }),
         ),
       )
   const [operator, payments] = await Promise.all([

@@ -2,6 +2,7 @@ import { appendFileSync, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { sleep } from '#lib/base/time.ts'
 import { type ReadyUrls, type SystemProcess, startProcess } from '../child.ts'
+import { cpuTime } from '../process-use.ts'
 import type { Variables } from '../system-settings.ts'
 
 /** What the process of a place is doing. */
@@ -13,6 +14,16 @@ export interface Release {
   readonly root?: string
   /** The URL of a module that is loaded first. */
   readonly preload?: string
+}
+
+/** The processor time of the processes of a place, in milliseconds; NaN where the system has no /proc. */
+export interface ProcessorUse {
+  /** The processes that became ready. */
+  starts: number
+  /** Of all of them until they were ready. */
+  starting_ms: number
+  /** Of all of them since then. What a process does after SIGTERM is not in it. */
+  serving_ms: number
 }
 
 /** Where a process of the system runs, is killed, and starts again on the same data and ports. */
@@ -35,6 +46,8 @@ export interface Place {
   /** Stops its process with SIGSTOP, until `resume`. */
   pause(): void
   resume(): void
+  /** What its processes have used until now, those that have ended included. */
+  processorUse(): ProcessorUse
 }
 
 /** What the places of a run report. */
@@ -59,6 +72,8 @@ export function createPlace(
   let state: PlaceState = 'down'
   let running: SystemProcess | undefined
   let urls: ReadyUrls = {}
+  const ended: ProcessorUse = { starts: 0, starting_ms: 0, serving_ms: 0 }
+  let ready_ms = 0
 
   const watch = (started: SystemProcess): void => {
     const log = createWriteStream(log_path, { flags: 'a' })
@@ -71,11 +86,13 @@ export function createPlace(
       events.onUnexpectedEnd(name, `ended by itself with ${signal ?? code}`)
     })
   }
+  const servedBy = (process: SystemProcess): number => timeOf(process) - ready_ms
   /** Takes the process, so that its end is expected. */
   const take = (): SystemProcess | undefined => {
     const taken = running
     running = undefined
     state = 'down'
+    if (taken !== undefined) ended.serving_ms += servedBy(taken)
     return taken
   }
   return {
@@ -99,6 +116,9 @@ export function createPlace(
           )
           running = started
           urls = started.urls
+          ready_ms = timeOf(started)
+          ended.starts += 1
+          ended.starting_ms += ready_ms
           state = 'running'
           watch(started)
           return
@@ -124,5 +144,17 @@ export function createPlace(
       running?.child.kill('SIGCONT')
       if (running !== undefined) state = 'running'
     },
+    processorUse() {
+      const serving_ms = running === undefined ? 0 : servedBy(running)
+      return { ...ended, serving_ms: ended.serving_ms + serving_ms }
+    },
+  }
+}
+
+function timeOf({ child }: SystemProcess): number {
+  try {
+    return cpuTime(child.pid as number)
+  } catch {
+    return Number.NaN
   }
 }
