@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals'
 import type { Document } from 'mongodb'
+import { ROLES } from '#lib/role/role.ts'
 import { type ScriptedRouter, startScriptedRouter } from '#lib/store/mongodb/scripted-router.fixture.ts'
 import { startScriptedServer } from '#lib/store/mongodb/scripted-server.fixture.ts'
 import { migrate } from './migrate.ts'
@@ -31,8 +32,11 @@ async function openRouter(): Promise<ScriptedRouter> {
   return router
 }
 
-async function run(words: readonly string[], { uri }: { readonly uri: string }): Promise<string[]> {
-  const lines: string[] = []
+async function run(
+  words: readonly string[],
+  { uri }: { readonly uri: string },
+  lines: string[] = [],
+): Promise<string[]> {
   const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
   await migrate(words, { MONGODB_URI: uri, MULTIHUB_SYSTEM_NAME: 'multihub' }, output)
   return lines
@@ -100,12 +104,15 @@ test('a range that MongoDB does not move is named, and the others are moved', as
   expect(lines).toContain('multihub_balances: 2 ranges were moved, 1 could not be moved')
 })
 
-test('--place without a sharded cluster is refused', async () => {
+test('--place without a sharded cluster is refused, when all roles are complete', async () => {
   const server = await startScriptedServer((command) =>
     'find' in command || 'listIndexes' in command
       ? { ok: 1, cursor: { id: 0n, ns: 'a.b', firstBatch: [] } }
       : undefined,
   )
   opened.push(server)
-  await expect(run(['--place'], server)).rejects.toThrow('MongoDB is not a sharded cluster')
+  const lines: string[] = []
+  await expect(run(['--place'], server, lines)).rejects.toThrow('MongoDB is not a sharded cluster')
+  // The other roles are completed all the same.
+  expect(lines).toHaveLength(ROLES.length)
 })

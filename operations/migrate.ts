@@ -2,6 +2,7 @@ import { type Config, readConfig } from '#lib/base/config/config.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { clock } from '#lib/base/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ROLES } from '#lib/role/role.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
 import type { WeighedRanges } from '#lib/store/maintenance.ts'
@@ -48,25 +49,41 @@ async function migrateAll(
   const drops = words.includes(DROP_RETIRED)
   const start_wait = { limit_ms: config.start_wait_ms }
   const since = new Date(clock.now_ms() - MEASURED_MS)
+  const problems: string[] = []
   for (const role of await loadOperations(ROLES)) {
     const database = databases.nameOf(role)
     printLine(`${database}: creating collections, indexes and shard keys`)
     const store = await databases.openStore(role, 'create')
-    let ranges: WeighedRanges | undefined
-    try {
-      await role.openCollections(store)
-      if (words.includes(PLACE)) ranges = await role.weighRanges?.(store, since)
-    } finally {
-      await store.close()
-    }
-    if (ranges !== undefined) {
+    // What one role needs from its operator keeps no other role from being completed.
+    const problem = await messageOfUnavailable(async () => {
+      let ranges: WeighedRanges | undefined
+      try {
+        await role.openCollections(store)
+        if (words.includes(PLACE)) ranges = await role.weighRanges?.(store, since)
+      } finally {
+        await store.close()
+      }
+      if (ranges === undefined) return
       const { moved, refused } = await moveRanges({ mongodb_uri, database, start_wait }, ranges, printLine)
       printLine(`${database}: ${moved} ranges were moved, ${refused} could not be moved`)
-    }
+    })
+    if (problem !== undefined) problems.push(problem)
     const declarations = await readDeclarations(role.openCollections)
     const retireIndexes = drops ? dropRetiredIndexes : findRetiredIndexes
     const retired = await retireIndexes({ mongodb_uri, database, declarations, start_wait })
     if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops)}`)
+  }
+  if (problems.length > 0) throw new Unavailable(problems.join('\n'))
+}
+
+/** The message of the `Unavailable` with which an act ends; `undefined` when it succeeds. */
+async function messageOfUnavailable(act: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await act()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    return error.message
   }
 }
 
