@@ -26,7 +26,9 @@ export async function moveChargeback(
 ): Promise<Stored<Chargeback>> {
   const found = await getChargeback(chargebacks, chargeback_id)
   const decide = (current: Chargeback): Chargeback | undefined => {
-    if (current.status === status) return undefined
+    // Each status is entered once, so one that the chargeback was moved to is the act of this call, also after later moves (O12.8).
+    const [, ...moves] = current.history
+    if (current.status === status || moves.some((move) => move.status === status)) return undefined
     if (!canMove(current.status, status)) throw new PublicError(8801)
     return withStatus(current, { status, at: now(), note })
   }
