@@ -65,8 +65,8 @@ function refusalOf(error: unknown, role: string): unknown {
     : error
 }
 
-/** For merchants an unknown application is a failed authentication, and a wrong id an incorrect use; here both are NOT_FOUND. */
+/** For merchants an unknown application is a failed authentication, and a wrong id or key an incorrect use; here both are NOT_FOUND. */
 function namesNothing({ code, details }: PublicError): boolean {
   const path = details?.['description']
-  return code === 3003 || (code === 1003 && typeof path === 'string' && path.endsWith('_id'))
+  return code === 3003 || (code === 1003 && typeof path === 'string' && /_(?:id|key)$/.test(path))
 }
