@@ -12,7 +12,10 @@ import {
   ReplayDeliveriesRequestSchema,
   ReplayDeliveriesResponseSchema,
 } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
-import { ListRefundsResponseSchema } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import {
+  ListRefundsResponseSchema,
+  RejectRefundResponseSchema,
+} from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { installManualClock } from '../../test/support/manual-clock.ts'
 import { type ScriptedDoor, startScriptedDoor } from './scripted-door.fixture.ts'
@@ -140,6 +143,22 @@ test('many at once end when no answer comes, because the others would have none 
   door.answer = (rpc) => (rpc === 'ListRefunds' ? THREE_REFUNDS : { code: 'unavailable', message: 'gone' })
   expect(await door.run(home, 'refunds', 'reject', '--merchant', '1', '--yes')).toMatchObject({ code: 3 })
   expect(rpcs()).toEqual(['ListRefunds', 'RejectRefund'])
+})
+
+test('many at once whose answers stop print what they have changed', async () => {
+  let acts = 0
+  door.answer = (rpc) => {
+    if (rpc === 'ListRefunds') return THREE_REFUNDS
+    acts += 1
+    const refund = { refundId: `r${acts}` }
+    if (acts === 2) return { code: 'unavailable', message: 'gone' }
+    return toBinary(RejectRefundResponseSchema, create(RejectRefundResponseSchema, { refund }))
+  }
+  const words = ['refunds', 'reject', '--merchant', '1', '--yes', '--json']
+  const { code, out, err } = await door.run(home, ...words)
+  expect(code).toBe(3)
+  expect(JSON.parse(out)).toMatchObject([{ refundId: 'r1' }])
+  expect(err).toContain('1 refunds done, 1 without an answer, 1 not tried\n')
 })
 
 test('a replay that has not ended is gone on with, and one that has ended by now is begun anew', async () => {

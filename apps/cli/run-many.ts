@@ -207,31 +207,37 @@ export async function runEach(
   const shown = createProgress(terminal)
   const changed: (readonly [DescMessage, Message])[] = []
   let refused = 0
-  for (const row of rows) {
-    const tried = changed.length + refused
-    shown.show(`${tried} of ${rows.length}`, tried % LINE_EVERY === 0)
-    const row_id = String(Reflect.get(row, camel(id)))
-    try {
-      const answer = await connection.call(method, requestOf(method, verb, row_id, flags))
-      changed.push(resourceOf(method.output, answer))
-    } catch (error) {
-      if (!(error instanceof CommandError) || error.exit_code !== 1) throw error
-      refused += 1
-      stderr.write(`\n${row_id}: ${error.message}\n`)
-      if (HOPELESS.has(codeOf(error) ?? '')) break
+  let lost = 0
+  try {
+    for (const row of rows) {
+      const tried = changed.length + refused
+      shown.show(`${tried} of ${rows.length}`, tried % LINE_EVERY === 0)
+      const row_id = String(Reflect.get(row, camel(id)))
+      try {
+        const answer = await connection.call(method, requestOf(method, verb, row_id, flags))
+        changed.push(resourceOf(method.output, answer))
+      } catch (error) {
+        if (!(error instanceof CommandError) || error.exit_code !== 1) {
+          lost = 1
+          throw error
+        }
+        refused += 1
+        stderr.write(`\n${row_id}: ${error.message}\n`)
+        if (HOPELESS.has(codeOf(error) ?? '')) break
+      }
     }
+  } finally {
+    shown.end()
+    const left = rows.length - changed.length - refused - lost
+    const counts = { refused, 'without an answer': lost, 'not tried': left }
+    const others = Object.entries(counts).map(([name, count]) => (count === 0 ? '' : `, ${count} ${name}`))
+    // What was done is known also when the rest of it is not.
+    if (is_json) {
+      const resources = changed.map(([, resource]) => resource)
+      printJson(stdout, changed[0]?.[0] ?? method.output, resources, flags)
+    }
+    ;(is_json ? stderr : stdout).write(`${changed.length} ${what} done${others.join('')}\n`)
   }
-  shown.end()
-  const left = rows.length - changed.length - refused
-  const others = `${refused === 0 ? '' : `, ${refused} refused`}${left === 0 ? '' : `, ${left} not tried`}`
-  if (is_json)
-    printJson(
-      stdout,
-      changed[0]?.[0] ?? method.output,
-      changed.map(([, resource]) => resource),
-      flags,
-    )
-  ;(is_json ? stderr : stdout).write(`${changed.length} ${what} done${others}\n`)
   if (refused > 0) throw new CommandError(1, 'not all were done')
 }
 
