@@ -8,7 +8,7 @@ import type { Approval, ApprovalPolicy, ApprovalStatus } from '../domain/approva
 /** The stored approvals and policies. */
 export type Approvals = Awaited<ReturnType<typeof openApprovals>>
 
-/** The policies of one read. Six RPCs in each currency can be more. */
+/** The policies of one read. The `POLICY_RPCS` in each currency can be more. */
 const POLICIES_PER_READ = 1_000
 
 /** Approved calls that are executed in one walk after a crash. */
