@@ -56,6 +56,6 @@ export function rpcService<S extends DescService>(
 }
 
 /** The role that serves a service: the second part of its package, `payments` for `multihub.payments.v1`. */
-export function roleOf(descriptor: DescService): string {
+export function roleOf(descriptor: Pick<DescService, 'typeName'>): string {
   return descriptor.typeName.split('.')[1] ?? descriptor.typeName
 }

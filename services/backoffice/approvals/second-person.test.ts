@@ -8,17 +8,25 @@ import { AdjustRequestSchema, AdjustResponseSchema } from '#gen/multihub/balance
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
 import {
   ApproveRefundRequestSchema,
+  ApproveRefundResponseSchema,
   GetRefundResponseSchema,
 } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
+import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import { openStore } from '#lib/store/open.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { propertyRuns } from '../../../test/support/property-runs.ts'
+import { openTestStore } from '../../../test/support/store.ts'
 import { nameOfRpc, OPERATOR_RPCS } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
+import type { CallOwner } from '../door/call-owner.ts'
 import { idOf } from '../door/message-fields.ts'
-import { propose } from './domain/approval.ts'
+import { APPROVAL_HEADER } from '../rpc/principal-service.ts'
+import { decide, propose } from './domain/approval.ts'
 import { startSecondPerson } from './second-person.ts'
 import { openApprovals } from './store/approvals.ts'
 import { decideApproval } from './use-cases/decide-approval.ts'
@@ -150,4 +158,83 @@ test('approvals of refunds that were canceled become obsolete, many in turn, and
   })
   await store.close()
   await rm(directory, { recursive: true, force: true })
+})
+
+const APPROVE_REFUND = 'multihub.support.v1.RefundService/ApproveRefund'
+const REFUND_REQUEST = toBinary(ApproveRefundRequestSchema, create(ApproveRefundRequestSchema))
+
+/** An approval that is stored as approved by p1, in an act of the audit trail. */
+async function approvedCall(
+  approvals: Awaited<ReturnType<typeof openApprovals>>,
+  { approval_id, rpc, request }: Readonly<{ approval_id: string; rpc: string; request: Uint8Array }>,
+) {
+  const fields = { approval_id, rpc, request, shown_request: '{}', proposer_id: 'p0', reason: 'asked' }
+  await approvals.insertOrGet(propose(fields, now()))
+  const decision = { status: 'approved', decider_id: 'p1', reason: 'checked', audit_id: 'act1' } as const
+  const approved = await approvals.update(approval_id, (current) => decide(current, decision, now()))
+  if (approved === undefined) throw new Error('nothing was approved')
+  return approved
+}
+
+// O5.4, O5.8
+test('an owner that hangs delays neither the calls of another owner nor the marks of obsolete approvals', async () => {
+  using clock = installManualClock()
+  await using opened = await openTestStore()
+  const approvals = await openApprovals(opened.store)
+  const adjust = toBinary(AdjustRequestSchema, create(AdjustRequestSchema, { operationId: 'o1' }))
+  await approvedCall(approvals, { approval_id: 'hangs', rpc: ADJUST, request: adjust })
+  const answer = Promise.withResolvers<Message>()
+  const hung = Promise.withResolvers<void>()
+  const callOwner: CallOwner = async (method) => {
+    if (method.name === 'GetRefund')
+      return create(GetRefundResponseSchema, { refund: { status: RefundStatus.CANCELED } })
+    if (method.name !== 'Adjust') return create(ApproveRefundResponseSchema)
+    hung.resolve()
+    return answer.promise
+  }
+  const getPrincipal = async () => PROPOSER
+  const process = startSecondPerson({ approvals, getPrincipal, callOwner, show: () => '{}' })
+  try {
+    await clock.advance(5_000)
+    await hung.promise
+    await approvedCall(approvals, { approval_id: 'done', rpc: APPROVE_REFUND, request: REFUND_REQUEST })
+    const fields = { approval_id: 'over', rpc: APPROVE_REFUND, request: REFUND_REQUEST, proposer_id: 'p0' }
+    await approvals.insertOrGet(propose({ ...fields, shown_request: '{}', reason: 'asked' }, now()))
+    const statuses = () =>
+      Promise.all(['hangs', 'done', 'over'].map(async (id) => (await approvals.get(id))?.status))
+    await eventually(
+      async () => {
+        await clock.advance(5_000)
+        return statuses()
+      },
+      (found) => JSON.stringify(found) === JSON.stringify(['approved', 'executed', 'obsolete']),
+    )
+    answer.resolve(create(AdjustResponseSchema))
+    await process.stop()
+    expect(await statuses()).toEqual(['executed', 'executed', 'obsolete'])
+  } finally {
+    answer.resolve(create(AdjustResponseSchema))
+    await process.stop()
+  }
+})
+
+// O4, O5: the owner keeps who asked for what, in which act, and by whose approval.
+test.each([
+  ['the act of the decider', AUDIT_HEADER, 'act1'],
+  ['the proposer', PRINCIPAL_HEADER, 'p0'],
+  ['the approval', APPROVAL_HEADER, 'a1'],
+])('an approved call tells its owner %s', async (_what, header, value) => {
+  await using opened = await openTestStore()
+  const approvals = await openApprovals(opened.store)
+  const sent: Readonly<Record<string, string>>[] = []
+  const callOwner: CallOwner = async (_method, _request, { headers = {} } = {}) => {
+    sent.push(headers)
+    return create(ApproveRefundResponseSchema)
+  }
+  const getPrincipal = async () => PROPOSER
+  const process = startSecondPerson({ approvals, getPrincipal, callOwner, show: () => '{}' })
+  const call = { approval_id: 'a1', rpc: APPROVE_REFUND, request: REFUND_REQUEST }
+  await process.execute(await approvedCall(approvals, call))
+  await process.stop()
+  expect(sent.map((headers) => headers[header])).toEqual([value])
 })

@@ -1,7 +1,7 @@
 import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf'
 import { currentRequest, withRequest } from '#lib/base/context.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
-import { every, now } from '#lib/base/time.ts'
+import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { checkLine } from '#lib/contract/operator-fields.ts'
 import { POLICY_RPCS } from '#lib/contract/policy-rpcs.ts'
@@ -15,6 +15,7 @@ import { fieldsOf, idOf } from '../door/message-fields.ts'
 import type { OperatorCall, SecondPerson } from '../door/operator-call.ts'
 import { errorCodeOf, isUnclear } from '../door/refusals.ts'
 import { APPROVAL_HEADER } from '../rpc/principal-service.ts'
+import { startApprovalSweep } from './approval-sweep.ts'
 import {
   type Approval,
   type ApprovalPolicy,
@@ -23,12 +24,11 @@ import {
   loosens,
   type MovedMoney,
   needsSecondPerson,
-  obsolete,
   propose,
   statusAt,
 } from './domain/approval.ts'
 import type { Approvals } from './store/approvals.ts'
-import { findMovedMoney, isSubjectOver } from './subjects.ts'
+import { findMovedMoney } from './subjects.ts'
 import { checkDecider } from './use-cases/decide-approval.ts'
 
 /*
@@ -44,9 +44,6 @@ import { checkDecider } from './use-cases/decide-approval.ts'
 
 /** The most proposals of one call without an operation id. */
 const ROUNDS_MAX = 1_000
-const SWEEP_MS = 5_000
-/** The pending approvals of a sweep whose owners are asked whether they are still needed. Others wait for a later sweep. */
-const CHECKED_PER_SWEEP = 20
 
 const SET_POLICY = 'multihub.backoffice.v1.ApprovalService/SetApprovalPolicy'
 const CREATE_PRINCIPAL = 'multihub.backoffice.v1.PrincipalService/CreatePrincipal'
@@ -75,7 +72,6 @@ export interface SecondPersonDeps {
  */
 export function startSecondPerson(deps: SecondPersonDeps) {
   const { approvals, callOwner, show } = deps
-  const markObsolete = createObsoleteMarks(deps)
 
   async function execute(approval: Approval): Promise<Approval> {
     if (approval.status !== 'approved') return approval
@@ -142,38 +138,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
     throw waits(await withRequest({ ...currentRequest(), ...act }, () => approvals.insertOrGet(proposal)))
   }
 
-  async function sweep(): Promise<void> {
-    for (const { approval_id } of await approvals.listOverdue(now()))
-      await approvals.update(approval_id, (current) =>
-        current.status === 'pending' && statusAt(current, now()) === 'expired'
-          ? { ...current, status: 'expired' }
-          : undefined,
-      )
-    for (const approval of await approvals.listApproved()) await execute(approval)
-    await markObsolete()
-  }
-  const timer = every(SWEEP_MS, sweep, (error) => {
-    log.warn({ error }, 'approved calls could not be read; they are executed later')
-  })
-  return { guard, execute, sweep, stop: timer.stop }
-}
-
-/**
- * Creates the marks of pending approvals whose subject has ended otherwise, so that lists and numbers have only what can be approved.
- * Each call asks about the next pending ones.
- */
-function createObsoleteMarks({ approvals, callOwner }: Pick<SecondPersonDeps, 'approvals' | 'callOwner'>) {
-  let page_token = ''
-  return async (): Promise<void> => {
-    const page = await approvals.list('pending', { page_size: CHECKED_PER_SWEEP, page_token })
-    page_token = page.next_page_token
-    await Promise.all(
-      page.items.map(async (approval) => {
-        if (await isSubjectOver(approval, callOwner))
-          await approvals.update(approval.approval_id, (current) => obsolete(current, now()))
-      }),
-    )
-  }
+  return { guard, execute, ...startApprovalSweep({ approvals, callOwner, execute }) }
 }
 
 /** The row of an RPC. Throws a `TypeError` for one that is not in the table. */

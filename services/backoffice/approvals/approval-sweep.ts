@@ -1,0 +1,86 @@
+import { every, now } from '#lib/base/time.ts'
+import { roleOf } from '#lib/rpc/service.ts'
+import { log } from '#lib/telemetry/log.ts'
+import type { CallOwner } from '../door/call-owner.ts'
+import { type Approval, obsolete, statusAt } from './domain/approval.ts'
+import type { Approvals } from './store/approvals.ts'
+import { isSubjectOver } from './subjects.ts'
+
+const SWEEP_MS = 5_000
+/** The pending approvals of a sweep whose owners are asked whether they are still needed. Others wait for a later sweep. */
+const CHECKED_PER_SWEEP = 20
+/** The approved calls of one owner that are executed at once. */
+const EXECUTED_AT_ONCE = 10
+
+interface ApprovalSweepDeps {
+  readonly approvals: Approvals
+  readonly callOwner: CallOwner
+  readonly execute: (approval: Approval) => Promise<unknown>
+}
+
+/**
+ * Every 5 s ends what has expired or is obsolete, and executes what was approved and has no answer yet (O5). An owner that hangs delays
+ * its own calls only. `sweep` does it now, and resolves when the calls have ended; `stop` resolves when nothing is in progress.
+ */
+export function startApprovalSweep({ approvals, callOwner, execute }: ApprovalSweepDeps) {
+  const markObsolete = createObsoleteMarks({ approvals, callOwner })
+  /** The executions in progress by owner. A sweep leaves out an owner that still works for an earlier one. */
+  const working = new Map<string, Promise<void>>()
+
+  async function executeInGroups(waiting: readonly Approval[]): Promise<void> {
+    for (let done = 0; done < waiting.length; done += EXECUTED_AT_ONCE)
+      await Promise.all(waiting.slice(done, done + EXECUTED_AT_ONCE).map(execute))
+  }
+
+  async function begin(): Promise<void> {
+    for (const { approval_id } of await approvals.listOverdue(now()))
+      await approvals.update(approval_id, (current) =>
+        current.status === 'pending' && statusAt(current, now()) === 'expired'
+          ? { ...current, status: 'expired' }
+          : undefined,
+      )
+    await markObsolete()
+    for (const [owner, waiting] of Map.groupBy(await approvals.listApproved(), ownerOf))
+      if (!working.has(owner)) {
+        const ended = executeInGroups(waiting).catch(warn)
+        working.set(
+          owner,
+          ended.finally(() => working.delete(owner)),
+        )
+      }
+  }
+
+  const end = async (): Promise<void> => void (await Promise.all(working.values()))
+  const timer = every(SWEEP_MS, begin, warn)
+  return {
+    sweep: () => begin().then(end),
+    stop: () => timer.stop().then(end),
+  }
+}
+
+/** The role that serves the RPC of an approval. */
+function ownerOf({ rpc }: Approval): string {
+  return roleOf({ typeName: rpc })
+}
+
+function warn(error: unknown): void {
+  log.warn({ error }, 'approved calls could not be read; they are executed later')
+}
+
+/**
+ * Creates the marks of pending approvals whose subject has ended otherwise, so that lists and numbers have only what can be approved.
+ * Each call asks about the next pending ones.
+ */
+function createObsoleteMarks({ approvals, callOwner }: Pick<ApprovalSweepDeps, 'approvals' | 'callOwner'>) {
+  let page_token = ''
+  return async (): Promise<void> => {
+    const page = await approvals.list('pending', { page_size: CHECKED_PER_SWEEP, page_token })
+    page_token = page.next_page_token
+    await Promise.all(
+      page.items.map(async (approval) => {
+        if (await isSubjectOver(approval, callOwner))
+          await approvals.update(approval.approval_id, (current) => obsolete(current, now()))
+      }),
+    )
+  }
+}
