@@ -24,7 +24,7 @@ export interface Layout {
   readonly indexes: readonly Index[]
   readonly expires: string | undefined
   readonly ranges: number | undefined
-  readonly urgent_writes: boolean
+  readonly is_urgent: boolean
 }
 
 const COLLECTION_NAME = /^[a-z][a-z0-9_]{0,49}$/
@@ -38,7 +38,7 @@ const RESERVED = ['key', 'expires', '_id', 'version']
  * `across_partitions`.
  */
 export function parseLayout(spec: CollectionSpec): Layout {
-  const { name, partition, key, indexes = {}, expires, ranges, urgent_writes = false } = spec
+  const { name, partition, key, indexes = {}, expires, ranges, is_urgent = false } = spec
   if (!COLLECTION_NAME.test(name))
     throw new TypeError(`${JSON.stringify(name)} is not a valid name for a collection`)
   for (const field of [...key, ...(expires === undefined ? [] : [expires])]) checkField(name, field)
@@ -59,7 +59,7 @@ export function parseLayout(spec: CollectionSpec): Layout {
     across_partitions: false,
   }
   const declared = Object.entries(indexes).map(([index, given]) => parseIndex(spec, index, given))
-  return { name, partition, key, identity, indexes: declared, expires, ranges, urgent_writes }
+  return { name, partition, key, identity, indexes: declared, expires, ranges, is_urgent }
 }
 
 /** The value at a path, or `undefined`. Throws `TypeError` when the path crosses an array. */

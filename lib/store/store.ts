@@ -53,8 +53,8 @@ export interface CollectionSpec {
   readonly indexes?: Readonly<Record<string, IndexSpec>>
   readonly expires?: string
   readonly ranges?: number
-  /** Keeps a connection for the writes of the collection, so that heartbeats do not wait for other calls. */
-  readonly urgent_writes?: true
+  /** Keeps a connection for the writes and the reads by key of the collection, so that heartbeats do not wait for other calls. */
+  readonly is_urgent?: true
 }
 
 /** A range of an index: `equals` fixes its first fields; `from` (inclusive) and `to` (exclusive) bound the next field. */

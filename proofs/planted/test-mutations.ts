@@ -51,15 +51,15 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
   {
     name: 'the survivors of a process all write the same documents',
     file: 'lib/patterns/effects/takeover.ts',
-    search: 'rankOf(keyOf(document)) <= done',
-    replace: 'rankOf(keyOf(document)) >= -1',
+    search: 'rankOf(document) <= done',
+    replace: 'rankOf(document) >= -1',
     tests: ['lib/patterns/effects/takeover.test.ts'],
   },
   {
     name: 'a heartbeat waits for other writes',
     file: 'lib/store/mongodb/collection.ts',
-    search: 'layout.urgent_writes ? calls.writeUrgently : calls.write',
-    replace: 'layout.urgent_writes ? calls.write : calls.write',
+    search: 'layout.is_urgent ? calls.writeUrgently : calls.write',
+    replace: 'layout.is_urgent ? calls.write : calls.write',
     tests: ['lib/store/mongodb/calls.test.ts'],
   },
   {

@@ -1,6 +1,6 @@
 import { createHeldLeases } from '#lib/patterns/effects/held-leases.ts'
 import type { Runs } from '#lib/patterns/effects/runs.ts'
-import { WHOLE_SHARE } from '#lib/patterns/effects/slots.ts'
+import { WHOLE_ASSIGNMENT } from '#lib/patterns/effects/slots.ts'
 
 /** A run whose process never dies and never finds another one dead, for tests of something else. */
 export const lastingRun: Runs = {
@@ -10,7 +10,7 @@ export const lastingRun: Runs = {
   isDead: () => false,
   dead: () => [],
   live: () => [],
-  divide: () => () => WHOLE_SHARE,
+  divide: () => () => WHOLE_ASSIGNMENT,
   stop: async () => {},
 }
 

@@ -1,93 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { Conflict } from '#lib/store/errors.ts'
-import type { Collection, Stored } from '#lib/store/store.ts'
-import { trustedClock } from '../../../test/support/clock-guard.ts'
+import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
-import { createRunStore, type RunDocument, type Runs, startRuns } from './runs.ts'
-import { WHOLE_SHARE } from './slots.ts'
+import { Heartbeats } from './runs.fixture.ts'
+import { WHOLE_ASSIGNMENT } from './slots.ts'
 
 let clock: InstalledClock
-let running: Runs[]
 beforeEach(() => {
   clock = installManualClock()
-  running = []
 })
 afterEach(() => clock[Symbol.dispose]())
-
-/** How a process reaches the store. */
-interface Reach {
-  is_cut_off: boolean
-  /** While it is set the process is stopped, as by SIGSTOP: no call of it is sent. */
-  held: Promise<void> | undefined
-  /** While it is set its readings do not end. */
-  slow_reading: Promise<void> | undefined
-  /** What a former primary answers to its readings. */
-  former_primary: readonly Stored<RunDocument>[] | undefined
-}
-
-/** The heartbeats of one role in a shared store, which a test makes fail. */
-class Heartbeats {
-  readonly documents = new Map<string, Stored<RunDocument>>()
-  readonly calls: string[] = []
-  is_down = false
-  #versions = 0
-
-  /** The store as one process reaches it. */
-  reach({ is_alone = false } = {}) {
-    const process: Reach = {
-      is_cut_off: false,
-      held: undefined,
-      slow_reading: undefined,
-      former_primary: undefined,
-    }
-    const call = async (name: string): Promise<void> => {
-      this.calls.push(name)
-      await process.held
-      if (this.is_down || process.is_cut_off) throw new Error('no primary')
-    }
-    const put = (document: RunDocument): Stored<RunDocument> => {
-      this.#versions += 1
-      const stored = { ...document, version: this.#versions }
-      this.documents.set(document.address, stored)
-      return stored
-    }
-    const assertVersion = (address: unknown, version: number): void => {
-      if (this.documents.get(String(address))?.version !== version) throw new Conflict('another version')
-    }
-    const collection: Collection<RunDocument> = {
-      get: async ({ address }) => {
-        await call('get')
-        return this.documents.get(String(address))
-      },
-      find: async () => {
-        await call('find')
-        await process.slow_reading
-        return [...(process.former_primary ?? this.documents.values())]
-      },
-      insert: async (document) => {
-        await call('insert')
-        return put(document)
-      },
-      replace: async (document, version) => {
-        await call('replace')
-        assertVersion(document.address, version)
-        return put(document)
-      },
-      delete: async ({ address }, version) => {
-        await call('delete')
-        assertVersion(address, version)
-        this.documents.delete(String(address))
-      },
-      count: () => Promise.reject(new Error('nothing is counted')),
-    }
-    const start = async (): Promise<Runs> => {
-      const runs = await startRuns(createRunStore(collection, 'orders', { is_alone }), trustedClock)
-      running.push(runs)
-      return runs
-    }
-    return Object.assign(process, { start })
-  }
-}
 
 describe('the runs in a shared store', () => {
   test('cost each process one write and one read per second', async () => {
@@ -168,7 +89,46 @@ describe('the runs in a shared store', () => {
     for (const runs of [...all, late]) expect(runs.dead()).toEqual([two.run_id])
   })
 
-  test('a reading that hangs delays no heartbeat, and the next one is not counted', async () => {
+  test('many that died together are declared dead one after the other, on the connection of the heartbeat', async () => {
+    const store = new Heartbeats()
+    const lost = Array.from({ length: 15 }, () => store.reach())
+    const one = await store.reach().start()
+    for (const process of lost) {
+      const runs = await process.start()
+      process.is_cut_off = true
+      await runs.stop()
+    }
+    store.replacing = { now: 0, most: 0 }
+    await clock.advance(8_000)
+    expect(one.dead()).toHaveLength(15)
+    expect(store.replacing.most).toBe(1)
+  })
+
+  test('a process whose clock is not trusted may not act: its machine may have been suspended', async () => {
+    const guard = createSwitchedClockGuard()
+    const one = await new Heartbeats().reach().start(guard)
+    for (const is_trusted of [true, false, true]) {
+      guard.setTrusted(is_trusted)
+      expect(one.mayAct()).toBe(is_trusted)
+    }
+  })
+
+  test('one is found dead although each reading takes longer than the pause between heartbeats', async () => {
+    const store = new Heartbeats()
+    const [lost, reader] = [store.reach(), store.reach()]
+    const [two, one] = [await lost.start(), await reader.start()]
+    lost.is_cut_off = true
+    for (let count = 0; count < 7; count += 1) {
+      const reading = Promise.withResolvers<void>()
+      reader.slow_reading = reading.promise
+      await clock.advance(2_000)
+      reading.resolve()
+    }
+    expect(one.isDead(two.run_id)).toBe(true)
+    expect(one.mayAct()).toBe(true)
+  })
+
+  test('a reading that hangs delays no heartbeat, and counts once', async () => {
     const store = new Heartbeats()
     const [lost, reader] = [store.reach(), store.reach()]
     const [two, one] = [await lost.start(), await reader.start()]
@@ -183,7 +143,7 @@ describe('the runs in a shared store', () => {
     expect(store.calls.filter((name) => name === 'find')).toHaveLength(1)
     reader.slow_reading = undefined
     reading.resolve()
-    await clock.advance(4_000)
+    await clock.advance(3_000)
     expect(one.isDead(two.run_id)).toBe(false)
     await clock.advance(2_000)
     expect(one.isDead(two.run_id)).toBe(true)
@@ -293,25 +253,25 @@ describe('the runs in a shared store', () => {
     ]
     const twoInEvents = two.divide('items.event', () => true)
     await clock.advance(2_000)
-    const share = twoInMoney()
-    expect([...oneInMoney().own, ...share.own].toSorted((a, b) => a - b)).toEqual(WHOLE_SHARE.own)
-    expect(share.own).toHaveLength(32)
+    const slots = twoInMoney()
+    expect([...oneInMoney().own, ...slots.own].toSorted((a, b) => a - b)).toEqual(WHOLE_ASSIGNMENT.own)
+    expect(slots.own).toHaveLength(32)
     has_room = false
     await clock.advance(2_000)
-    expect(twoInMoney()).toEqual(WHOLE_SHARE)
+    expect(twoInMoney()).toEqual(WHOLE_ASSIGNMENT)
     expect(oneInMoney().own).toEqual([])
     expect(twoInEvents().own).toHaveLength(32)
     has_room = true
     await clock.advance(2_000)
-    expect(twoInMoney()).toEqual(share)
+    expect(twoInMoney()).toEqual(slots)
   })
 
   test('while no process has room, the work stays divided', async () => {
     const store = new Heartbeats()
     const [one, two] = [await store.reach().start(), await store.reach().start()]
-    const shares = [one, two].map((runs) => runs.divide('items.money', () => false))
+    const divided = [one, two].map((runs) => runs.divide('items.money', () => false))
     await clock.advance(2_000)
-    expect(shares.map((share) => share().own.length)).toEqual([32, 32])
+    expect(divided.map((slots) => slots().own.length)).toEqual([32, 32])
   })
 
   test('the work of a dead process is divided among the others', async () => {
@@ -319,12 +279,12 @@ describe('the runs in a shared store', () => {
     const lost = store.reach()
     const one = await store.reach().start()
     await lost.start()
-    const share = one.divide('items.money', () => true)
+    const slots = one.divide('items.money', () => true)
     await clock.advance(2_000)
-    expect(share().own).toHaveLength(32)
+    expect(slots().own).toHaveLength(32)
     lost.is_cut_off = true
     await clock.advance(7_000)
-    expect(share()).toEqual(WHOLE_SHARE)
+    expect(slots()).toEqual(WHOLE_ASSIGNMENT)
   })
 
   test.each([-5_000, 5_000])('a clock that is set by %d ms changes nothing', async (step_ms) => {

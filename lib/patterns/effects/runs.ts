@@ -7,7 +7,7 @@ import { listMembers, type Member, replaceVersion } from '../membership/membersh
 import { deleteUnchanged, upsert } from '../update.ts'
 import type { Lease } from './effect.ts'
 import { createHeldLeases, type HeldLeases } from './held-leases.ts'
-import { createDivision, type Share } from './slots.ts'
+import { createDivision, type SlotAssignment } from './slots.ts'
 
 /**
  * The runs of the processes that share a store. Each lease names the run of its holder, so that a lease is void when its run is dead,
@@ -22,8 +22,9 @@ export interface Runs {
   readonly held: HeldLeases
   /**
    * Whether this process may begin something that leaves it: under a lease, if one is given. It may not when the others could declare
-   * its run dead, as after a pause of the process or a failure of the network, until its next heartbeat is confirmed. Under a
-   * lease of a run before it never may.
+   * its run dead, as after a pause of the process or a failure of the network, until its next heartbeat is confirmed, nor while its
+   * clock is not trusted: the age of a heartbeat does not grow while a machine is suspended. Under a lease of a run before it
+   * never may.
    */
   mayAct(lease?: Lease): boolean
   /** Whether a run was declared dead. The lease of an earlier release names no run. */
@@ -33,10 +34,10 @@ export interface Runs {
   /** Names the other runs and the present one of this process; the same array until they change. */
   live(): readonly string[]
   /**
-   * Makes the function that returns the present share of this process in due work, such as `payments.money`. The work is divided
+   * Makes the function that returns the present slots of this process in due work, such as `payments.money`. The work is divided
    * among the live processes that had room for it at their last heartbeat.
    */
-  divide(work: string, hasRoom: () => boolean): () => Share
+  divide(work: string, hasRoom: () => boolean): () => SlotAssignment
   /**
    * Stops the heartbeats. The others forget the run, unless it has leases that were not ended: then they find it dead, and take over.
    */
@@ -114,13 +115,13 @@ export function createRunStore(
  */
 export async function startRuns(
   { is_alone, ...store }: RunStore,
-  { store_now_ms }: Pick<ClockGuard, 'store_now_ms'>,
+  { store_now_ms, isTrusted }: Pick<ClockGuard, 'store_now_ms' | 'isTrusted'>,
 ): Promise<Runs> {
   // By the clock of the store: a process with a wrong clock must not let its heartbeat expire.
   const expiresAt = (): Date => new Date(store_now_ms() + RUN_KEPT_MS)
   const held = createHeldLeases()
   const readings = createReadings<Stored<RunDocument>>()
-  const rooms = createRooms((name) => readings.heartbeatOf(name)?.full)
+  const full_lanes = createFullLanes((name) => readings.heartbeatOf(name)?.full)
   let run_id = randomHex(12)
   let divide = createDivision(run_id)
   let version: number | undefined
@@ -129,7 +130,7 @@ export async function startRuns(
   let live: readonly string[] = []
 
   async function beat(): Promise<void> {
-    const state = { full: rooms.full(), expires_at: expiresAt() }
+    const state = { full: full_lanes.own(), expires_at: expiresAt() }
     const beaten = await store.beat(run_id, state, version)
     if (beaten !== undefined) {
       version = beaten
@@ -137,10 +138,7 @@ export async function startRuns(
     }
     const fresh_id = randomHex(12)
     version = await store.beat(fresh_id, state)
-    log.warn(
-      { lease: run_id },
-      'the other processes took this one for dead, because its heartbeat was missing; it goes on without what it had leased',
-    )
+    logOwnDeath(run_id)
     run_id = fresh_id
     divide = createDivision(run_id)
     held.clear()
@@ -153,8 +151,9 @@ export async function startRuns(
       address !== run_id && !is_dead && ((is_alone && is_first_reading) || readings.isDead(address))
     const missing = [...runs.values()].filter(isMissing)
     if (missing.length > 0) {
-      await Promise.all(missing.map((run) => store.declareDead(run, expiresAt())))
-      // It shows what another process has declared, and which of them had a heartbeat in between.
+      // One after the other: the own heartbeat has the same connection, and waits for one of them at most.
+      for (const run of missing) await store.declareDead(run, expiresAt())
+      // Another process may have declared some, and some may have had a heartbeat in between.
       runs = await store.list()
       readings.add(runs, 0)
     }
@@ -178,24 +177,33 @@ export async function startRuns(
     },
     held,
     mayAct: (lease) =>
-      heartbeats.confirmedAgoMs() < CONFIRMED_MAX_MS && (lease === undefined || lease.run === run_id),
+      isTrusted() &&
+      heartbeats.confirmedAgoMs() < CONFIRMED_MAX_MS &&
+      (lease === undefined || lease.run === run_id),
     isDead: (name) => name !== undefined && dead.includes(name),
     dead: () => dead,
     live: () => live,
     divide(work, hasRoom) {
-      rooms.add(work, hasRoom)
-      return () => divide(rooms.withRoom(work, live))
+      full_lanes.add(work, hasRoom)
+      return () => divide(full_lanes.withRoom(work, live))
     },
     async stop() {
       await heartbeats.stop()
       if (version === undefined || held.hasAny()) return
-      await store
-        .remove(run_id, version)
-        .catch((error: unknown) =>
-          log.warn({ error }, 'the heartbeat of a run could not be deleted; it expires'),
-        )
+      await store.remove(run_id, version).catch(logNotDeleted)
     },
   }
+}
+
+function logOwnDeath(lease: string): void {
+  log.warn(
+    { lease },
+    'the other processes took this one for dead, because its heartbeat was missing; it goes on without what it had leased',
+  )
+}
+
+function logNotDeleted(error: unknown): void {
+  log.warn({ error }, 'the heartbeat of a run could not be deleted; it expires')
 }
 
 function logDeaths(run_ids: readonly string[]): void {
@@ -204,11 +212,11 @@ function logDeaths(run_ids: readonly string[]): void {
 }
 
 /** The work for which this process has no room, and the others by their heartbeats. */
-function createRooms(fullOf: (run_id: string) => readonly string[] | undefined) {
+function createFullLanes(fullOf: (run_id: string) => readonly string[] | undefined) {
   const rooms = new Map<string, () => boolean>()
   return {
     add: (work: string, hasRoom: () => boolean): void => void rooms.set(work, hasRoom),
-    full: (): readonly string[] => [...rooms].flatMap(([work, hasRoom]) => (hasRoom() ? [] : [work])),
+    own: (): readonly string[] => [...rooms].flatMap(([work, hasRoom]) => (hasRoom() ? [] : [work])),
     /** The runs whose processes have room for some work; all of them when none has. */
     withRoom(work: string, run_ids: readonly string[]): readonly string[] {
       const with_room = run_ids.filter((run_id) => !fullOf(run_id)?.includes(work))

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { createDivision, dueRanges, slotOf, WHOLE_SHARE } from './slots.ts'
+import { createDivision, dueRanges, slotOf, WHOLE_ASSIGNMENT } from './slots.ts'
 
 const addresses = fc.uniqueArray(fc.stringMatching(/^[a-z0-9]{1,12}$/), { minLength: 1, maxLength: 25 })
 
@@ -10,17 +10,17 @@ test('any processes divide all slots among them, each at most its part', () => {
   fc.assert(
     fc.property(addresses, (all) => {
       const shares = all.map((address) => createDivision(address)(all))
-      expect(shares.flatMap(({ own }) => own).sort(ascending)).toEqual(WHOLE_SHARE.own)
+      expect(shares.flatMap(({ own }) => own).sort(ascending)).toEqual(WHOLE_ASSIGNMENT.own)
       for (const { own, others } of shares) {
         expect(own.length).toBeLessThanOrEqual(Math.ceil(64 / all.length))
-        expect([...own, ...others].sort(ascending)).toEqual(WHOLE_SHARE.own)
+        expect([...own, ...others].sort(ascending)).toEqual(WHOLE_ASSIGNMENT.own)
       }
     }),
   )
 })
 
 test('a process alone has all slots, and one that is not a member has none', () => {
-  expect(createDivision('one')(['one'])).toEqual(WHOLE_SHARE)
+  expect(createDivision('one')(['one'])).toEqual(WHOLE_ASSIGNMENT)
   expect(createDivision('one')(['two']).own).toEqual([])
   expect(createDivision('one')([]).own).toEqual([])
 })

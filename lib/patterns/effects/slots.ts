@@ -18,13 +18,13 @@ export function dueRanges(times: Pick<Range, 'from' | 'to'>, slots = ALL_SLOTS):
 }
 
 /** How the slots are divided: those of this process, whose due work it takes at once, and those of the other processes. */
-export interface Share {
+export interface SlotAssignment {
   readonly own: readonly number[]
   readonly others: readonly number[]
 }
 
-/** The share of the only process. */
-export const WHOLE_SHARE: Share = { own: ALL_SLOTS, others: [] }
+/** The slots of the only process. */
+export const WHOLE_ASSIGNMENT: SlotAssignment = { own: ALL_SLOTS, others: [] }
 
 const KNOWN_MAX = 32
 
@@ -33,20 +33,20 @@ const KNOWN_MAX = 32
  * that does not have its part yet, so no process has more than its part, rounded up. Views may differ for a moment, so the
  * division only saves conflicts.
  */
-export function createDivision(self_address: string): (addresses: readonly string[]) => Share {
-  const known = new Map<string, Share>()
+export function createDivision(self_address: string): (addresses: readonly string[]) => SlotAssignment {
+  const known = new Map<string, SlotAssignment>()
   return (addresses) => {
     const name = addresses.join()
-    const share = known.get(name) ?? divide(self_address, addresses)
+    const assignment = known.get(name) ?? divide(self_address, addresses)
     if (!known.has(name)) {
       if (known.size === KNOWN_MAX) known.clear()
-      known.set(name, share)
+      known.set(name, assignment)
     }
-    return share
+    return assignment
   }
 }
 
-function divide(self_address: string, addresses: readonly string[]): Share {
+function divide(self_address: string, addresses: readonly string[]): SlotAssignment {
   const slots_max = Math.ceil(SLOTS / addresses.length)
   const counts = new Map<string, number>()
   const is_own = ALL_SLOTS.map((slot) => {

@@ -3,7 +3,7 @@ import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { createDueWalk, visitAll } from '../due-walk.ts'
 import type { EffectDocument, Lane } from './effect.ts'
-import { dueRanges, type Share } from './slots.ts'
+import { dueRanges, type SlotAssignment } from './slots.ts'
 
 // One sweep of a process:
 //
@@ -15,7 +15,7 @@ interface SweepVisitor<D> {
   /** Handles one document. Throws `Conflict` when another process was faster. */
   readonly visit: (document: Stored<D>) => Promise<void>
   readonly hasRoom: () => boolean
-  readonly share: () => Share
+  readonly assignment: () => SlotAssignment
 }
 
 /** How long what is due in the slots of another process is left to it. */
@@ -33,12 +33,12 @@ const OTHERS_CONCURRENCY = 4
 export function createSweepWalk<D extends EffectDocument>(
   collection: Collection<D>,
   lane: Lane,
-  { visit, hasRoom, share }: SweepVisitor<D>,
+  { visit, hasRoom, assignment }: SweepVisitor<D>,
 ): () => Promise<void> {
   const index = `by_${lane}_slot`
   let met_another = false
-  /** The share of one walk: a heartbeat can change it meanwhile, and no slots are no ranges. */
-  let { own, others } = share()
+  /** The slots of one walk: a heartbeat can change them meanwhile, and no slots are no ranges. */
+  let { own, others } = assignment()
 
   const dueNow = () => dueRanges({ to: now() }, own)
   const overdue = () => dueRanges({ to: new Date(now().getTime() - OVERDUE_MS) }, others)
@@ -65,7 +65,7 @@ export function createSweepWalk<D extends EffectDocument>(
   return async () => {
     if (!hasRoom()) return
     met_another = false
-    ;({ own, others } = share())
+    ;({ own, others } = assignment())
     const first = await collection.find(index, [...dueNow(), ...overdue()], { limit: FIRST_PAGE_SIZE })
     if (first.length < FIRST_PAGE_SIZE) {
       const { own: mine = [], others: left = [] } = Object.groupBy(first, ({ slot = 0 }) =>

@@ -111,7 +111,7 @@ function createSweep<D extends EffectDocument>(
       if (taken) leased.push(runEffects(taken))
     },
     hasRoom,
-    share: runs.divide(`${name}.${lane}`, hasRoom),
+    assignment: runs.divide(`${name}.${lane}`, hasRoom),
   })
   return async () => {
     do {

@@ -9,7 +9,7 @@ import { rankMembers } from '../membership/membership.ts'
 import type { BoundEffect } from './define-effect.ts'
 import { dueAgain, type Effect, type EffectDocument, LANES, type Lane } from './effect.ts'
 import type { Runs } from './runs.ts'
-import { dueRanges, slotOf } from './slots.ts'
+import { dueRanges } from './slots.ts'
 import type { EffectWrites } from './writes.ts'
 
 interface TakeoverOptions<D extends EffectDocument> {
@@ -80,7 +80,7 @@ function createTakeover<D extends EffectDocument>(options: TakeoverOptions<D>): 
     if (lease?.run === undefined || bound === undefined || bound.repeats || !runs.isDead(lease.run))
       return false
     const done = walks.get(lease.run)?.done ?? 0
-    return done >= WALKS_AT_MS.length - 1 || rankOf(keyOf(document)) <= done
+    return done >= WALKS_AT_MS.length - 1 || rankOf(document) <= done
   }
 
   /** The document without the leases of dead runs; `undefined` when it has none. */
@@ -132,13 +132,12 @@ function createTakeover<D extends EffectDocument>(options: TakeoverOptions<D>): 
  * Makes the function that ranks this process among the living for the takeover of a document, from 0, so that they do not all write the
  * same one. Views differ for a moment, so it serves speed only.
  */
-function createRank(runs: Pick<Runs, 'live' | 'run_id'>): (key: Fields) => number {
+function createRank(runs: Pick<Runs, 'live' | 'run_id'>): (document: EffectDocument) => number {
   let ranked: readonly string[] = []
   let ranks: (readonly string[] | undefined)[] = []
-  return (key) => {
+  return ({ slot = 0 }) => {
     const live = runs.live()
     if (live !== ranked) [ranked, ranks] = [live, []]
-    const slot = slotOf(key)
     ranks[slot] ??= rankMembers(`takeover ${slot}`, live)
     return ranks[slot].indexOf(runs.run_id)
   }

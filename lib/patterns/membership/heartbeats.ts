@@ -21,7 +21,8 @@ interface HeartbeatOptions {
 /**
  * Writes the heartbeat of a process again and again, and reads those of all processes after each one that was confirmed. The next
  * heartbeat never waits for a reading, so a slow one makes no living process look dead. Nothing is counted while this process cannot
- * write, nor at the first reading after a failure or after a slow reading, which may be the first that the others could be seen at.
+ * write, nor at the first reading after a failure, which may be the first that the others could be seen at. A slow
+ * reading counts once: this process could write meanwhile, so the others could too.
  */
 export function createHeartbeats({ beat, read, heartbeat_ms = HEARTBEAT_MS }: HeartbeatOptions) {
   let confirmed_ms = Number.NEGATIVE_INFINITY
@@ -36,10 +37,7 @@ export function createHeartbeats({ beat, read, heartbeat_ms = HEARTBEAT_MS }: He
   }
 
   function startReading(): void {
-    if (is_reading) {
-      was_interrupted = true
-      return
-    }
+    if (is_reading) return
     is_reading = true
     const counted = was_interrupted ? 0 : 1
     was_interrupted = false

@@ -34,7 +34,7 @@ export const MEMBERS_SPEC: CollectionSpec = {
   partition: ['role'],
   key: ['role', 'address'],
   expires: 'expires_at',
-  urgent_writes: true,
+  is_urgent: true,
 }
 
 /** How long the document of a dead process stays. */

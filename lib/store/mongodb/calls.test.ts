@@ -17,7 +17,7 @@ const HEARTBEATS: CollectionSpec = {
   name: 'heartbeats',
   partition: ['role'],
   key: ['role', 'address'],
-  urgent_writes: true,
+  is_urgent: true,
 }
 
 type Documents = MongoCollection['documents']
@@ -139,7 +139,7 @@ describe('the connections that writes may use, 8 of 11', () => {
     expect(startedOf(writes)).toBe(8)
   })
 
-  test('leave one to urgent writes, also while reads hang that use all the others', async () => {
+  test('leave one to urgent calls, also while reads hang that use all the others', async () => {
     const writes = hang(20)
     await settled()
     const reads = Array.from({ length: 20 }, () => {
@@ -152,10 +152,16 @@ describe('the connections that writes may use, 8 of 11', () => {
       return 'written'
     }
     expect(await calls.writeUrgently(writeUrgently)).toBe('written')
-    const documents = { replaceOne: async () => ({ matchedCount: 1 }) } as unknown as Documents
-    const target = { documents, layout: parseLayout(HEARTBEATS), calls, now_ms: clock.now_ms }
     const heartbeat = { role: 'payments', address: 'a' }
-    expect(await createCollection<object>(target).replace(heartbeat, 1)).toMatchObject(heartbeat)
+    const found = { ...heartbeat, version: 2, _id: 'a' }
+    const documents = {
+      replaceOne: async () => ({ matchedCount: 1 }),
+      findOne: async () => found,
+    } as unknown as Documents
+    const target = { documents, layout: parseLayout(HEARTBEATS), calls, now_ms: clock.now_ms }
+    const heartbeats = createCollection<object>(target)
+    expect(await heartbeats.replace(heartbeat, 1)).toMatchObject(heartbeat)
+    expect(await heartbeats.get(heartbeat, { linearizable: true })).toMatchObject(heartbeat)
     await clock.advance(timeoutMs)
     expect(startedOf(writes)).toBe(8)
     for (const failure of await Promise.all(reads)) expect(failure).toBeInstanceOf(Unavailable)

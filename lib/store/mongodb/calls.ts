@@ -36,7 +36,7 @@ export interface Deadline {
  */
 const SERVER_SHARE = 0.9
 
-/** The connections that only urgent writes use, such as one heartbeat per second. */
+/** The connections that only urgent calls use, such as one heartbeat per second. */
 const URGENT_CONNECTIONS = 1
 
 /** The part of the others that writes may use. Writes that hang, on a slow majority say, leave the rest to reads. */
@@ -62,7 +62,7 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number, connec
   const ordinary_max = connections_max - URGENT_CONNECTIONS
   const ordinary = createLimit('calls', ordinary_max)
   const writing = createLimit('writes', ordinary_max * WRITE_SHARE)
-  const urgent = createLimit('urgent writes', URGENT_CONNECTIONS)
+  const urgent = createLimit('urgent calls', URGENT_CONNECTIONS)
   const attempt = new AsyncLocalStorage<{ commands: number }>()
   client.on('commandStarted', () => {
     const current = attempt.getStore()
@@ -82,22 +82,6 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number, connec
         if (remaining_ms() <= wait_ms) throw new Unavailable('MongoDB did not settle in time')
         await sleep(wait_ms)
       },
-    }
-  }
-
-  /** Runs a call when each of the limits has room. A call that gets none before its deadline is not started. */
-  async function within<T>(
-    limits: readonly Semaphore[],
-    deadline: Deadline,
-    call: () => Promise<T>,
-  ): Promise<T> {
-    const [limit, ...others] = limits
-    if (limit === undefined) return await withDeadline(call, deadline)
-    await limit.acquire(deadline.remaining_ms())
-    try {
-      return await within(others, deadline, call)
-    } finally {
-      limit.release()
     }
   }
 
@@ -122,26 +106,52 @@ export function createMongoCalls(client: MongoClient, timeout_ms: number, connec
   return {
     startDeadline,
     /** Runs a call that changes nothing. Throws `Unavailable`. */
-    async read<T>(call: (options: ReadOptions) => Promise<T>, deadline = startDeadline()): Promise<T> {
-      try {
-        return await within([ordinary], deadline, () => call({ maxTimeMS: serverLimitMs(deadline) }))
-      } catch (error) {
-        throw readFailure(error)
-      }
-    },
+    read: <T>(call: (options: ReadOptions) => Promise<T>, deadline = startDeadline()): Promise<T> =>
+      readWithin(ordinary, call, deadline),
+    /** The same for a read that waits for urgent calls only. */
+    readUrgently: <T>(call: (options: ReadOptions) => Promise<T>, deadline = startDeadline()): Promise<T> =>
+      readWithin(urgent, call, deadline),
     /**
      * Runs a call that writes. Repeats it when the server reports that it undid the write because of another writer. Throws
      * `Unavailable` when nothing was written, and `Ambiguous` when something may have been written.
      */
     write: <T>(call: (options: WriteOptions) => Promise<T>, deadline = startDeadline()): Promise<T> =>
       writeWithin([writing, ordinary], call, deadline),
-    /** The same for a write that waits for no other calls: it has a connection of its own. */
+    /** The same for a write that waits for urgent calls only. */
     writeUrgently: <T>(call: (options: WriteOptions) => Promise<T>, deadline = startDeadline()): Promise<T> =>
       writeWithin([urgent], call, deadline),
   }
 }
 
 type Semaphore = ReturnType<typeof createSemaphore>
+
+/** Runs a call when each of the limits has room. A call that gets none before its deadline is not started. */
+async function within<T>(
+  limits: readonly Semaphore[],
+  deadline: Deadline,
+  call: () => Promise<T>,
+): Promise<T> {
+  const [limit, ...others] = limits
+  if (limit === undefined) return await withDeadline(call, deadline)
+  await limit.acquire(deadline.remaining_ms())
+  try {
+    return await within(others, deadline, call)
+  } finally {
+    limit.release()
+  }
+}
+
+async function readWithin<T>(
+  limit: Semaphore,
+  call: (options: ReadOptions) => Promise<T>,
+  deadline: Deadline,
+): Promise<T> {
+  try {
+    return await within([limit], deadline, () => call({ maxTimeMS: serverLimitMs(deadline) }))
+  } catch (error) {
+    throw readFailure(error)
+  }
+}
 
 /** Runs a call until the deadline. The driver's own `timeoutMS` has no effect (seen with 7.9). */
 async function withDeadline<T>(call: () => Promise<T>, deadline: Deadline): Promise<T> {

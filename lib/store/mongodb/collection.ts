@@ -16,7 +16,8 @@ import { writeUnique } from './write-unique.ts'
  */
 export function createCollection<D extends object>(target: MongoCollection): Collection<D> {
   const { documents, layout, calls } = target
-  const write = layout.urgent_writes ? calls.writeUrgently : calls.write
+  const read = layout.is_urgent ? calls.readUrgently : calls.read
+  const write = layout.is_urgent ? calls.writeUrgently : calls.write
   const insertGrouped = createInsertGroups(target)
 
   // The codec returns what was stored, and the caller stored a `D`.
@@ -44,7 +45,7 @@ export function createCollection<D extends object>(target: MongoCollection): Col
     async get(key, { linearizable = false } = {}) {
       const filter = { ...keyFilter(layout, keyFields(layout, key)), ...liveFilter(target) }
       const concern = concernOf(linearizable)
-      const found = await calls.read((options) => documents.findOne(filter, { ...options, ...concern }))
+      const found = await read((options) => documents.findOne(filter, { ...options, ...concern }))
       return found === null ? undefined : typed(found)
     },
     async find(index, range, options) {

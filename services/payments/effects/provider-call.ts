@@ -62,7 +62,8 @@ export async function lookUp(
   connector: Connector,
   { kind, idempotency_key }: Operation,
 ): Promise<LookupResult> {
-  if (!mayAct()) return { kind: 'unknown', reason: 'the heartbeat of this process is not confirmed' }
+  if (!mayAct())
+    return { kind: 'unknown', reason: 'this process has no confirmed heartbeat or no trusted clock' }
   return await connector.lookUp({ kind, idempotency_key }, LOOKUP_TIMEOUT_MS, stopping)
 }
 
