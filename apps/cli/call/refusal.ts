@@ -27,7 +27,7 @@ export function toCommandError(error: RpcError, called: CallContext): CommandErr
   const detail = detailOf(error)
   const details = detailsOf(detail?.detailsJson)
   const request_id = error.headers.get('x-request-id')
-  const hints = [hintOf(error, details, called), ...releaseHints(error, release)]
+  const hints = [hintOf(error, details, called), ...releaseHints(error, called.fields, release)]
   const parts = new Set([error.message, ...detailTexts(details)])
   const sentence = [...parts].filter((part) => part !== '').join(': ')
   const text = [
@@ -103,7 +103,11 @@ function hintOf({ code }: RpcError, details: Details, called: CallContext): stri
 }
 
 /** Names both releases when another release can be the cause: an RPC or a field that one of both does not know. */
-function releaseHints({ code, message }: RpcError, release: string | undefined): readonly string[] {
+function releaseHints(
+  { code, message }: RpcError,
+  fields: CallContext['fields'],
+  release: string | undefined,
+): readonly string[] {
   const { version } = readBuildInfo()
   const is_unknown_rpc = code === 'unimplemented'
   const is_unknown_field = message.includes('unknown field')
@@ -116,10 +120,13 @@ function releaseHints({ code, message }: RpcError, release: string | undefined):
   if (order > 0)
     return [`${both}: install the command of release ${release}, this one may not know what it needs`]
   if (!is_unknown_rpc && !is_unknown_field) return []
-  const missing = is_unknown_rpc ? 'has no such command yet' : 'does not know this field yet'
-  return [
-    `${both}: the server ${missing}; use the command of release ${release}${is_unknown_field ? ', or leave the flag out' : ''}`,
-  ]
+  const other = `use the command of release ${release}`
+  if (is_unknown_rpc) return [`${both}: the server has no such command yet; ${other}`]
+  // A binary request has numbers for names.
+  const [, number] = /unknown field: (\d+)$/.exec(message) ?? []
+  const field = fields.find((one) => String(one.number) === number)
+  const flag = field === undefined ? 'the flag' : `--${field.name.replaceAll('_', '-')}`
+  return [`${both}: the server does not know this field yet; ${other}, or leave out ${flag}`]
 }
 
 /** Above 0 when the first release is newer. Releases are numbers with points; what follows them is not compared. */

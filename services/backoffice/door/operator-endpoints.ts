@@ -46,15 +46,16 @@ export const principal_key = createContextKey<Principal | undefined>(undefined)
 const stream_caller_key = createContextKey<StreamCaller | undefined>(undefined)
 
 /**
- * Creates the endpoints of all operator's RPCs. A call goes through these steps, each of which can refuse it: token, right of the
+ * Creates the endpoints of the operator's RPCs. A call goes through these steps, each of which can refuse it: token, right of the
  * RPC (both before the message is read), form, further rights, reason, merchant of the principal, owner. What follows the right is
  * part of the act, so that its refusal is audited.
  */
-export function createOperatorEndpoints(deps: DoorDeps): readonly RpcEndpoint[] {
+export function createOperatorEndpoints(
+  deps: DoorDeps,
+  rpcs: readonly OperatorRpc[] = OPERATOR_RPCS,
+): readonly RpcEndpoint[] {
   const createEndpoint = createEndpointFactory(deps.log)
-  return OPERATOR_RPCS.map((rpc) =>
-    createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, deps)),
-  )
+  return rpcs.map((rpc) => createEndpoint(rpc.method, policyOf(rpc, deps), createForwarder(rpc, deps)))
 }
 
 /** Who may make a call, before its message is read (O14). */
