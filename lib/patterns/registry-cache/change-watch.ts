@@ -35,18 +35,19 @@ interface ChangeWatchOptions {
   readonly bus: Bus
   /** The role that owns the cache, for the log and the metric. */
   readonly role: string
-  /** Called with each response, before `onChange` for its changes. */
+  /** Called with each response, before `onChanges` for its changes. */
   readonly onResponse: (response: ListChangesResponse) => void
-  readonly onChange: (change: Change) => void
+  readonly onChanges: (changes: readonly Change[]) => void
   /** Called when any entry may have changed. */
   readonly onUnknownChanges: () => void
 }
 
 /** Creates a watch. Each poll begins where the last response ended, so an outage of any length leaves no gap. */
 export function createChangeWatch(options: ChangeWatchOptions) {
-  const { client, bus, role, onResponse, onChange, onUnknownChanges } = options
+  const { client, bus, role, onResponse, onChanges, onUnknownChanges } = options
   const stopping = new AbortController()
   let since: Timestamp | undefined
+  let last_listed: ReadonlySet<string> = new Set()
   let confirmed_ms = Number.NEGATIVE_INFINITY
   let started_ms = 0
   let is_alarmed = false
@@ -61,7 +62,9 @@ export function createChangeWatch(options: ChangeWatchOptions) {
     onResponse(response)
     // No response covers the entries that were read before the first poll.
     if (!since || response.tooMany || wentBack(response, since)) onUnknownChanges()
-    else for (const change of response.changes) onChange(change)
+    // Each response repeats the changes of the overlap. Dropped entries were read after those, so once is enough.
+    else onChanges(response.changes.filter((change) => !last_listed.has(versionOf(change) ?? '')))
+    last_listed = new Set(response.changes.flatMap((change) => versionOf(change) ?? []))
     since = response.readTime
     confirmed_ms = polled_ms
     if (is_alarmed) log.info({ role }, 'the merchants service is reachable again')
@@ -85,7 +88,7 @@ export function createChangeWatch(options: ChangeWatchOptions) {
     return poll_in_progress
   }
 
-  const notice = (message: Message): void => onChange(fromBinary(ChangeSchema, message.data))
+  const notice = (message: Message): void => onChanges([fromBinary(ChangeSchema, message.data)])
 
   return {
     /** The monotonic time up to which every change is known; minus infinity before the first response. */
@@ -103,6 +106,11 @@ export function createChangeWatch(options: ChangeWatchOptions) {
       await Promise.all([subscription?.close(), poll_in_progress])
     },
   }
+}
+
+/** The text of one version of a document; `undefined` from a release that does not report it. */
+function versionOf({ kind, id, updateTime }: Change): string | undefined {
+  return updateTime && `${kind}/${id}/${timestampMs(updateTime)}`
 }
 
 /** Whether the clock of the merchants service was set back: changes since then may lie before the last poll. */

@@ -2,7 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
-import { CACHE_LIMITS, type CachedValue, createReadThroughCache } from './read-through-cache.ts'
+import {
+  CACHE_LIMITS,
+  type CachedValue,
+  createReadThroughCache,
+  type ReadThroughCache,
+} from './read-through-cache.ts'
 
 let clock: InstalledClock
 
@@ -37,6 +42,13 @@ function countedReads(values: Record<string, string>, limits = CACHE_LIMITS, con
     reads,
     cache: createReadThroughCache(read, confirmedAt ?? (() => Number.NEGATIVE_INFINITY), limits),
   }
+}
+
+/** The ways to drop the value of a key; its merchant is 1001. */
+const DROPS = {
+  drop: (cache: ReadThroughCache<string>, key: string) => cache.drop(key),
+  dropMerchants: (cache: ReadThroughCache<string>) => cache.dropMerchants(['1001']),
+  dropAll: (cache: ReadThroughCache<string>) => cache.dropAll(),
 }
 
 describe('reading', () => {
@@ -92,12 +104,12 @@ describe('reading', () => {
     expect(waiting).toHaveLength(3)
   })
 
-  test.each(['drop', 'dropMerchant', 'dropAll'] as const)(
+  test.each(['drop', 'dropMerchants', 'dropAll'] as const)(
     'a queued read sees the change of a later %s, so its value is shared and cached',
     async (how) => {
       const { waiting, cache } = heldReads({ ...CACHE_LIMITS, concurrency_max: 1 })
       const responses = [cache.get('a'), cache.get('b')]
-      cache[how](how === 'drop' ? 'b' : '1001')
+      DROPS[how](cache, 'b')
       responses.push(cache.get('b'))
       waiting[0]?.respond('one')
       await settled()
@@ -163,12 +175,12 @@ describe('changes', () => {
     expect(await cache.get('a')).toBe('new')
   })
 
-  test.each(['drop', 'dropMerchant', 'dropAll'] as const)(
+  test.each(['drop', 'dropMerchants', 'dropAll'] as const)(
     'a value whose read was in progress at %s is not cached',
     async (how) => {
       const { waiting, cache } = heldReads()
       const before = cache.get('a')
-      cache[how](how === 'drop' ? 'a' : '1001')
+      DROPS[how](cache, 'a')
       waiting[0]?.respond('old')
       await before
       void cache.get('a')
@@ -179,9 +191,9 @@ describe('changes', () => {
   test('drops only the values of the merchant that changed', async () => {
     const { reads, cache } = countedReads({ a: 'one' })
     await cache.get('a')
-    cache.dropMerchant('2002')
+    cache.dropMerchants(['2002'])
     await cache.get('a')
-    cache.dropMerchant('1001')
+    cache.dropMerchants(['1001'])
     await cache.get('a')
     expect(reads).toEqual(['a', 'a'])
   })

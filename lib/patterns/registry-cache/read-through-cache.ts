@@ -238,10 +238,12 @@ export function createReadThroughCache<V>(
       absent.delete(key)
       reads.forget(key)
     },
-    /** Drops the values of a merchant that changed. */
-    dropMerchant(merchant_id: string) {
+    /** Drops the values of merchants that changed, in one pass over the cache. */
+    dropMerchants(merchants: readonly string[]) {
+      if (merchants.length === 0) return
+      const merchant_ids = new Set(merchants)
       const keys = [...present]
-        .filter(([, { value }]) => value?.merchant_id === merchant_id)
+        .filter(([, { value }]) => value !== undefined && merchant_ids.has(value.merchant_id))
         .map(([key]) => key)
       for (const key of keys) present.delete(key)
       // The owner of a value is unknown while it is read.

@@ -71,7 +71,7 @@ function createFakeRegistry() {
       const changes = written.filter(({ at_ms }) => from_ms !== undefined && at_ms >= from_ms - 10_000)
       const readTime = timestampFromMs(clock.now_ms())
       return create(ListChangesResponseSchema, {
-        changes: changes.map(({ change }) => change),
+        changes: changes.map(({ at_ms, change }) => ({ ...change, updateTime: timestampFromMs(at_ms) })),
         readTime,
         tooMany: state.too_many,
       })
@@ -240,6 +240,24 @@ test.each([
   registry.state.calls.length = 0
   await readAll()
   expect(registry.state.calls).toEqual(dropped)
+})
+
+test('a change costs one read, however often it is listed, and the next change another one', async () => {
+  const registry = createFakeRegistry()
+  const { credential } = await startRegistryCache(registry.client)
+  const readFor = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second += 1) {
+      await fixture.clock.advance(1_000)
+      await credential('20001')
+    }
+  }
+  await readFor(1)
+  registry.write(CREDENTIAL)
+  await readFor(5)
+  expect(registry.count('credential')).toBe(2)
+  registry.write(CREDENTIAL)
+  await readFor(20)
+  expect(registry.count('credential')).toBe(3)
 })
 
 test('lists an endpoint that was added before the given instant', async () => {

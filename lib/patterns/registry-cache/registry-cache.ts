@@ -126,11 +126,10 @@ export function createRegistryCache({ client, bus, role, limits = CACHE_LIMITS }
     bus,
     role,
     onResponse: issued_ids.update,
-    onChange,
+    onChanges,
     onUnknownChanges,
   })
   const call = { timeoutMs: READ_TIMEOUT_MS }
-
   const routes = createReadThroughCache<RouteEntry>(
     async (serviceId) => {
       const { route, timezone } = await client.getRoute({ serviceId }, call)
@@ -150,18 +149,20 @@ export function createRegistryCache({ client, bus, role, limits = CACHE_LIMITS }
     limits,
   )
 
-  function onChange({ kind, id, merchantId }: Change): void {
-    if (kind === ChangeKind.CREDENTIAL) {
-      issued_ids.include(id)
-      for (const cache of credential_caches) cache.drop(id)
+  function onChanges(changes: readonly Change[]): void {
+    for (const { kind, id, merchantId } of changes) {
+      if (kind === ChangeKind.CREDENTIAL) {
+        issued_ids.include(id)
+        for (const cache of credential_caches) cache.drop(id)
+      }
+      if (kind === ChangeKind.ROUTE) {
+        routes.drop(id)
+        route_lists.drop(merchantId)
+      }
+      if (kind === ChangeKind.ENDPOINT) endpoint_lists.drop(merchantId)
     }
-    if (kind === ChangeKind.ROUTE) {
-      routes.drop(id)
-      route_lists.drop(merchantId)
-    }
-    if (kind === ChangeKind.ENDPOINT) endpoint_lists.drop(merchantId)
-    if (kind === ChangeKind.MERCHANT)
-      for (const cache of [...credential_caches, routes]) cache.dropMerchant(id)
+    const merchants = changes.filter(({ kind }) => kind === ChangeKind.MERCHANT).map(({ id }) => id)
+    for (const cache of [...credential_caches, routes]) cache.dropMerchants(merchants)
   }
 
   function onUnknownChanges(): void {

@@ -23,6 +23,7 @@ import { CALLERS, type CallerName } from '#lib/rpc/service.ts'
 import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock, settled } from '../../../test/support/manual-clock.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
+import { listChanges } from '../use-cases/registry-reads.ts'
 
 let fixture: Fixture
 const clock_guard = createSwitchedClockGuard()
@@ -74,9 +75,20 @@ async function createOneOfEach() {
   }
 }
 
-async function startRegistryCache(bus: Bus, role: 'gateway' | 'notifier' = 'gateway') {
+async function startRegistryCache(
+  bus: Bus,
+  role: 'gateway' | 'notifier' = 'gateway',
+  onCredentialRead: (application_id: string) => void = () => undefined,
+) {
+  const client = fixture.client(RegistryService, role)
   const registry_cache = createRegistryCache({
-    client: fixture.client(RegistryService, role),
+    client: {
+      ...client,
+      getCredential(request, options) {
+        onCredentialRead(request.applicationId ?? '')
+        return client.getCredential(request, options)
+      },
+    },
     bus,
     role,
   })
@@ -209,20 +221,26 @@ describe('ListChanges', () => {
     expect(changes.map(({ id }) => id)).toEqual([applicationId])
   })
 
-  test('sets too_many instead of listing 1,000 changes or more', async () => {
+  test('sets too_many instead of listing as many changes as a response may have', async () => {
     await clock.advance(400_000)
+    const since = new Date(clock.now_ms())
+    await createOneOfEach()
+    const deps = { store: fixture.store, clock_guard, changes_overlap_ms: 20_000 }
+    expect(await listChanges(deps, since, 5)).toMatchObject({ too_many: false, changes: { length: 4 } })
+    expect(await listChanges(deps, since, 4)).toMatchObject({ too_many: true, changes: [] })
+  })
+
+  test('gives two versions of one millisecond different times', async () => {
+    await clock.advance(600_000)
     const since = timestampFromMs(clock.now_ms())
-    const { merchantId } = await createOneOfEach()
-    for (let round = 0; round < 20; round += 1) {
-      const names = Array.from({ length: 50 }, (_, place) => `${round}-${place}`)
-      const create = (name: string) =>
-        fixture
-          .client(MerchantService)
-          .createMerchant({ name, timezone: 'UTC', environments: [Environment.TEST] })
-      await Promise.all(names.map(create))
+    const { serviceId } = await createOneOfEach()
+    const timeOf = async (): Promise<unknown> => {
+      const { changes } = await gateway().listChanges({ since })
+      return changes.find(({ kind }) => kind === ChangeKind.ROUTE)?.updateTime
     }
-    expect(await gateway().listChanges({ since })).toMatchObject({ tooMany: true, changes: [] })
-    expect(merchantId).not.toBe('')
+    const before = await timeOf()
+    await fixture.client(RouteService).updateRoute({ serviceId, enabled: false })
+    expect(await timeOf()).not.toEqual(before)
   })
 })
 
@@ -279,6 +297,35 @@ describe('two processes with caches', () => {
       expect(await credential(applicationId)).toBe(CredentialStatus.ACTIVE)
     await clock.advance(1_000)
     await untilStatus(processes, applicationId, CredentialStatus.BLOCKED)
+    for (const registry_cache of running.splice(0)) await registry_cache.stop()
+    await silent_bus.close()
+  })
+
+  test('read a value once for each of its changes, while 1,000 others change within 20 s', async () => {
+    await clock.advance(800_000)
+    const [quiet, busy] = [await createOneOfEach(), await createOneOfEach()]
+    const silent_bus = createMemoryBus()
+    const reads: string[] = []
+    const { credential } = await startRegistryCache(silent_bus, 'gateway', (id) => reads.push(id))
+    await clock.advance(30_000)
+    for (const { applicationId } of [quiet, busy]) await credential(applicationId)
+    reads.length = 0
+    const { ACTIVE, DISABLED } = CredentialStatus
+    for (let second = 0; second < 40; second += 1) {
+      const status = second % 2 === 0 ? DISABLED : ACTIVE
+      await fixture.client(CredentialService).updateCredential({ applicationId: busy.applicationId, status })
+      if (second < 20)
+        await Promise.all(Array.from({ length: 50 }, () => fixture.createMerchant(Environment.TEST)))
+      // The next poll; its response comes over the store, which no manual clock controls.
+      await clock.advance(1_000)
+      for (let turn = 0; turn < 10_000 && (await credential(busy.applicationId)) !== status; turn += 1)
+        await settled()
+      expect(await credential(busy.applicationId)).toBe(status)
+      expect(await credential(quiet.applicationId)).toBe(ACTIVE)
+    }
+    expect(reads).toEqual(Array(40).fill(busy.applicationId))
+    const merchants = await fixture.store.merchants.listChangedSince(new Date(0), 1_001)
+    expect(new Set(merchants.map(({ merchant_id }) => merchant_id)).size).toBe(1_001)
     for (const registry_cache of running.splice(0)) await registry_cache.stop()
     await silent_bus.close()
   })

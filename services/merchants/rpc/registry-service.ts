@@ -57,7 +57,12 @@ export function createRegistryRpc(deps: MerchantsDeps): RpcService {
         deps.store.issued_ids.range('credential'),
       ])
       return {
-        changes: changes.map(({ kind, id, merchant_id }) => ({ kind, id, merchantId: merchant_id })),
+        changes: changes.map(({ kind, id, merchant_id, updated_at }) => ({
+          kind,
+          id,
+          merchantId: merchant_id,
+          updateTime: timestampFromDate(updated_at),
+        })),
         readTime: timestampFromDate(read_at),
         tooMany: too_many,
         // With this range the gateway refuses guessed application ids without a read.

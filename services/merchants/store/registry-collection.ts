@@ -2,7 +2,13 @@ import type { ChangeKind } from '#gen/multihub/merchants/v1/registry_service_pb.
 import { isUuid } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
-import { type Page, type PageRequest, type PositionFields, readPage } from '#lib/patterns/paging/read-page.ts'
+import {
+  PAGE_SIZE_MAX,
+  type Page,
+  type PageRequest,
+  type PositionFields,
+  readPage,
+} from '#lib/patterns/paging/read-page.ts'
 import { update } from '#lib/patterns/update.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
@@ -121,13 +127,28 @@ export async function openRegistryCollection<D extends RegistryDocument>(
       const key = keyOf(id)
       const changed = (current: D): D | undefined => {
         const changes = decide(current)
-        return changes && { ...current, ...changes, updated_at: now() }
+        // Later than the version before, also in the same millisecond: caches know a version by this time.
+        const updated_at = new Date(Math.max(now().getTime(), current.updated_at.getTime() + 1))
+        return changes && { ...current, ...changes, updated_at }
       }
       return existing(id, key && (await update(collection, key, changed)))
     },
-    /** Documents that were created or updated at `instant` or later, the earliest first. */
-    listChangedSince: (instant: Date, limit: number): Promise<readonly D[]> =>
-      collection.find('by_updated', { from: instant }, { limit }),
+    /**
+     * Up to `limit` documents that were created or updated at `instant` or later, the earliest first. A document that changes
+     * between two reads is listed with its later time too.
+     */
+    async listChangedSince(instant: Date, limit: number): Promise<readonly D[]> {
+      const listed: D[] = []
+      while (listed.length < limit) {
+        const size = Math.min(PAGE_SIZE_MAX, limit - listed.length)
+        const last = listed.at(-1)
+        const after = last && { updated_at: last.updated_at, [id_field]: Reflect.get(last, id_field) }
+        const documents = await collection.find('by_updated', { from: instant }, { limit: size, after })
+        listed.push(...documents)
+        if (documents.length < size) break
+      }
+      return listed
+    },
     /** A page of all documents, in the order of the index `in_order`. */
     listPage: (request: PageRequest): Promise<Page<D>> =>
       readPage({ collection, index: 'in_order', range: {}, token_scope: {}, position }, request),

@@ -91,7 +91,8 @@ export async function listWithSecrets<D extends Credential | Endpoint>(
   return { items: old.toSorted((a, b) => ageOf(a) - ageOf(b)), next_page_token: '' }
 }
 
-const CHANGES_MAX = 1_000
+/** The most changes in one response: 250 per second for the default overlap, and about 300 kB. */
+const CHANGES_MAX = 5_000
 
 /**
  * Lists the documents that changed since `since`, and again those that changed up to `changes_overlap_ms` before it:
@@ -99,7 +100,11 @@ const CHANGES_MAX = 1_000
  * call. Without `since` it lists nothing. With `too_many` it lists nothing, and every cached entry may be outdated. Throws
  * `Unavailable` while the clock of this process is wrong: the next call of the cache would begin at a wrong time.
  */
-export async function listChanges(deps: MerchantsDeps, since: Date | undefined) {
+export async function listChanges(
+  deps: Pick<MerchantsDeps, 'store' | 'clock_guard' | 'changes_overlap_ms'>,
+  since: Date | undefined,
+  changes_max = CHANGES_MAX,
+) {
   deps.clock_guard.assertTrusted()
   const read_at = now()
   if (!since) return { changes: [], read_at, too_many: false }
@@ -109,10 +114,11 @@ export async function listChanges(deps: MerchantsDeps, since: Date | undefined) 
     idOf,
     listChangedSince,
   }: RegistryCollection<D>) =>
-    (await listChangedSince(from, CHANGES_MAX)).map((document) => ({
+    (await listChangedSince(from, changes_max)).map((document) => ({
       kind,
       id: idOf(document),
       merchant_id: document.merchant_id,
+      updated_at: document.updated_at,
     }))
   const { merchants, credentials, routes, endpoints } = deps.store
   const changed = await Promise.all([
@@ -122,6 +128,6 @@ export async function listChanges(deps: MerchantsDeps, since: Date | undefined) 
     changesOf(endpoints),
   ])
   const changes = changed.flat()
-  const too_many = changes.length >= CHANGES_MAX
+  const too_many = changes.length >= changes_max
   return { changes: too_many ? [] : changes, read_at, too_many }
 }
