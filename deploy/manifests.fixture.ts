@@ -8,10 +8,15 @@ import { findInstalledProgram } from '../test/support/needs.ts'
 export interface Manifest {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Labels }
+  /** Of a ConfigMap. */
+  readonly data?: Readonly<Record<string, string>>
   readonly spec: {
     readonly replicas?: number
     readonly serviceName?: string
-    readonly strategy?: { readonly type: string }
+    readonly strategy?: {
+      readonly type: string
+      readonly rollingUpdate?: { readonly maxSurge?: number | string }
+    }
     readonly selector?: unknown
     readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: PodSpec }
     readonly jobTemplate?: { readonly spec: Manifest['spec'] }
@@ -21,6 +26,7 @@ export interface Manifest {
     readonly ports?: readonly { readonly port: number; readonly targetPort?: string }[]
     readonly scaleTargetRef?: { readonly kind: string; readonly name: string }
     readonly minReplicas?: number
+    readonly maxReplicas?: number
     readonly maxUnavailable?: unknown
     readonly unhealthyPodEvictionPolicy?: string
   }
@@ -58,6 +64,7 @@ export interface Container {
   readonly image?: string
   readonly args: readonly string[]
   readonly env: readonly Variable[]
+  readonly envFrom?: readonly { readonly configMapRef: { readonly name: string } }[]
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
   readonly lifecycle?: { readonly preStop: { readonly sleep: { readonly seconds: number } } }
   readonly volumeMounts: readonly Mount[]

@@ -16,7 +16,7 @@ import type { Store } from './store.ts'
 const TIMEOUT_MS = 5_000
 const NO_WAIT: StartWait = { limit_ms: 0 }
 /** The default of the setting MULTIHUB_MONGODB_CONNECTIONS. */
-export const MONGODB_CONNECTIONS = 100
+export const MONGODB_CONNECTIONS = 50
 // Valid as a MongoDB database name and as a directory name on every system.
 const DATABASE_NAME = /^[a-z][a-z0-9_-]{0,37}$/
 
@@ -26,7 +26,7 @@ export interface StoreOptions extends DatabasePlace {
   readonly database: string
   /** The time limit of every call in milliseconds; default 5,000. */
   readonly timeout_ms?: number
-  /** The most connections to each MongoDB server; default 100. */
+  /** The most connections to each MongoDB server; default 50. */
   readonly connections_max?: number
   /**
    * Whether opening a MongoDB collection creates its indexes and shard key (the default), or only verifies them. Serving
