@@ -5,12 +5,18 @@ import { applyNotFoundUpdate, applyProviderUpdate } from '../domain/apply-provid
 import type { CallResult, LookupResult } from '../domain/call-result.ts'
 import { endByOperator } from '../domain/end-without-report.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
-import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
+import {
+  createAtProviderEffect,
+  pollProviderEffect,
+  repeatCreateEffect,
+  reportOpenEffect,
+} from '../domain/payment-effects.ts'
 import { requireRefund } from '../domain/refund.ts'
 import { applyRefundHold, beginApproval, decideReservation } from '../domain/refund-transitions.ts'
 import { FINGERPRINT, newDeposit } from '../payment.fixture.ts'
 import { bindPollProvider } from './ask-provider.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
+import { bindReportOpen } from './report-to-operator.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 const REFUND_ID = 'refund-1'
@@ -100,6 +106,19 @@ describe('a refund at its provider', () => {
     const { creates, payment } = await create(SUCCESS, 2)
     expect(creates).toEqual([])
     expect([stateOf(payment), isPolled(payment)]).toEqual(['approved', true])
+  })
+
+  test('without a result is an anomaly 24 hours after its approval', async () => {
+    const payment = approved()
+    const [report] = payment.effects.filter(reportOpenEffect.matches)
+    if (report === undefined) throw new Error('nothing reports the refund')
+    const { approved_at } = requireRefund(payment, REFUND_ID)
+    expect(report.due_at.getTime() - (approved_at?.getTime() ?? 0)).toBe(24 * 60 * MINUTE_MS)
+    const change = await bindReportOpen().run(report, { ...payment, version: 1 })
+    const reported = requireAdmitted(change(payment))
+    expect(reported.effects.filter(recordAnomalyEffect.matches)).toMatchObject([
+      { data: { kind: 'open_too_long', refund_id: REFUND_ID } },
+    ])
   })
 
   test('of another amount is not applied, and waits for the operator', async () => {

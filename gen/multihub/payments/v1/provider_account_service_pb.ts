@@ -241,7 +241,8 @@ export const ProviderAccountService: GenService<{
   },
   /**
    * ListUnconfiguredAccounts lists the accounts that the answering process is not configured for although payments at them have not ended.
-   * An account whose payments have all ended is not among them.
+   * An account whose payments have all ended is not among them. Refunds are not counted: one without a result becomes the anomaly
+   * open_too_long 24 hours after its approval.
    *
    * @generated from rpc multihub.payments.v1.ProviderAccountService.ListUnconfiguredAccounts
    */
