@@ -5,9 +5,13 @@ import { expect, test } from '@jest/globals'
 import { GetTimelineResponseSchema } from '#gen/multihub/backoffice/v1/timeline_service_pb.ts'
 import { GetVerificationResponseSchema } from '#gen/multihub/balances/v1/verification_service_pb.ts'
 import { checkBankAccount } from '#lib/contract/bank-account.ts'
+import { ERROR_TABLE, isErrorCode } from '#lib/contract/errors/error-table.ts'
 import { ROUTE_CURRENCIES } from '#lib/contract/money.ts'
 import { allowPublicAddresses } from '#lib/http/address-policy.ts'
 import { checkCallbackUrl } from '#lib/http/callback-url.ts'
+import { PUBLIC_METHODS } from '../../gateway/methods/public-methods.ts'
+import { COMMON_REFUSALS } from '../../gateway/methods/refusals.ts'
+import { placesOf } from '../../scripts/docs/errors.ts'
 import { ROOT } from '../../scripts/sources/sources.ts'
 import { strictViolationsOf } from '../support/openapi.ts'
 
@@ -97,4 +101,11 @@ test('the refund of the page about refunds is as the reference describes it', as
   const [requested, ...others] = await jsonOf('refunds')
   expect(others).toEqual([])
   expect(violationsOf('RefundRequestResponse', requested)).toEqual([])
+})
+
+test('the page of errors has a code come in an envelope exactly when a method lists it', () => {
+  const listed = [...COMMON_REFUSALS.values(), ...PUBLIC_METHODS.map(({ refusals }) => refusals)].flat()
+  const codes = Object.keys(ERROR_TABLE).map(Number).filter(isErrorCode)
+  const on_page = codes.filter((code) => placesOf(code).includes('envelope'))
+  expect(on_page).toEqual(codes.filter((code) => listed.includes(code)))
 })
