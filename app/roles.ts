@@ -28,6 +28,7 @@ import { serveHealth } from './health-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { PROCESS_SETTINGS, type ProcessConfig, readProcessSettings } from './process-settings.ts'
 import type { ReadyUrls } from './run.ts'
+import { watchFreeSpace } from './watch-free-space.ts'
 import { setStarting, watchReadiness } from './watch-readiness.ts'
 
 /** Loads the code of a role on demand, so that a process holds only the roles that it runs. */
@@ -179,6 +180,7 @@ export async function startRoles(
   const serving = await serveRpc(rpc, lifecycle, config, urls)
   await Promise.all([...running.values()].map((role) => role.onServing?.()))
   await watchReadiness(lifecycle, { clock_guard, stores, running, serving, tls: rpc.tls })
+  watchFreeSpace(lifecycle, config)
   lifecycle.setDrainTime(config.drain_ms)
   return { urls, operator: rpc.clientsOf('backoffice') }
 }

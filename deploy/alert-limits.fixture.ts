@@ -32,6 +32,14 @@ const GAUGES: readonly (readonly [
   labels: Labels,
 ])[] = [
   ['MultihubClockOff', 'multihub_clock_offset_seconds', 120, [-1.1], [1, -1], { instance: 'a' }],
+  [
+    'MultihubStoreFull',
+    'multihub_store_free_bytes',
+    300,
+    [999_999_999, 2e9],
+    [1_000_000_000],
+    { instance: 'a' },
+  ],
   ['MultihubBusDown', 'multihub_bus_connected', 300, [0, 1], [1], { instance: 'a' }],
   ['MultihubReceiptsMissing', 'multihub_event_receipts_missing', 300, [1, 0], [0], { instance: 'a' }],
   ['MultihubBusAcceptsUnsigned', 'multihub_bus_accepts_unsigned', 3600, [0, 1], [0], {}],
