@@ -26,7 +26,7 @@ import {
 import { type ChangeBlocks, encryptTo } from './encryption.ts'
 import { framesOfBlobs, withProgress, writeFrames } from './frames.ts'
 import { type BackupContent, writeManifest } from './manifest.ts'
-import { pruneBackups } from './prune.ts'
+import { deleteAbandoned, deletePartial, pruneBackups } from './prune.ts'
 import { recordRun } from './record-run.ts'
 
 /** Where the files of a backup are written. */
@@ -80,7 +80,8 @@ async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Arr
 /**
  * `node main.ts backup [--recipient KEY|none] [--prune] DIRECTORY`: writes all databases of a running or stopped system into a new
  * directory, each file encrypted to the public keys of age that are named. A directory without the manifest, which comes last and
- * has no data of the databases, is not a backup. With `--prune` it then deletes the backups beside it that newer ones replace. Throws `StartError` or `Unavailable` with what to do.
+ * has no data of the databases, is not a backup. With `--prune` the partial backups beside it are deleted before, and then those that
+ * newer ones replace. Throws `StartError` or `Unavailable` with what to do; then it leaves no files.
  */
 export const backUp: Command = async (words, variables, output) => {
   const { directory, recipients, is_pruning } = parseWords(words)
@@ -88,17 +89,26 @@ export const backUp: Command = async (words, variables, output) => {
   const config = readConfig(VERIFY_SETTINGS, variables)
   const { journal: signer } = readKeys(config, COMMAND_PURPOSES.backup)
   await createEmpty(directory)
-  let newest_began_at = new Date(0)
-  await recordRun({ config, kind: 'backup', output }, async (covered_until) => {
-    const bytes = await writeBackup({ directory, recipients, encrypt }, covered_until, config, signer, output)
-    newest_began_at = covered_until
-    return { bytes: BigInt(bytes), covered_until }
-  })
-  if (!is_pruning) return
   const { system_name } = config
   const { printLine } = output
+  const beside = dirname(resolve(directory))
+  if (is_pruning) await deleteAbandoned({ directory: beside, printLine })
+  let newest_began_at = new Date(0)
+  await recordRun({ config, kind: 'backup', output }, async (covered_until) => {
+    const target = { directory, recipients, encrypt }
+    try {
+      const bytes = await writeBackup(target, covered_until, config, signer, output)
+      newest_began_at = covered_until
+      return { bytes: BigInt(bytes), covered_until }
+    } catch (error) {
+      // They are no backup, and the next one may need their room.
+      await deletePartial(directory)
+      throw error
+    }
+  })
+  if (!is_pruning) return
   await pruneBackups({
-    directory: dirname(resolve(directory)),
+    directory: beside,
     system_name,
     newest_began_at,
     signer,

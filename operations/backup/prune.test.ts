@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { writeManifest } from './manifest.ts'
-import { pruneBackups, replacedBackups } from './prune.ts'
+import { deleteAbandoned, pruneBackups, replacedBackups } from './prune.ts'
 
 const DAY_MS = 86_400_000
 const SIGNER = testKeys().journal
@@ -97,17 +97,22 @@ async function makeBackup(
   )
 }
 
-async function prune(): Promise<readonly string[]> {
+async function linesOf(remove: (printLine: (line: string) => void) => Promise<void>) {
   const lines: string[] = []
-  await pruneBackups({
-    directory,
-    system_name: 'multihub',
-    newest_began_at: new Date(TODAY),
-    signer: SIGNER,
-    printLine: (line) => lines.push(line.replaceAll(directory, '')),
-  })
+  await remove((line) => lines.push(line.replaceAll(directory, '')))
   return lines.sort()
 }
+
+const prune = (): Promise<readonly string[]> =>
+  linesOf((printLine) =>
+    pruneBackups({
+      directory,
+      system_name: 'multihub',
+      newest_began_at: new Date(TODAY),
+      signer: SIGNER,
+      printLine,
+    }),
+  )
 
 // O23.6
 test('only what newer complete backups replace is deleted', async () => {
@@ -119,11 +124,15 @@ test('only what newer complete backups replace is deleted', async () => {
   await makeBackup('foreign', TODAY - hour_ms, { system_name: 'other' })
   await makeBackup('forged', TODAY - hour_ms, { signer: testKeys('other').journal })
   await mkdir(join(directory, 'lost+found'))
+  // It cannot be read.
+  await mkdir(join(directory, 'endless'))
+  await symlink('manifest.json', join(directory, 'endless', 'manifest.json'))
   await writeFile(join(directory, 'erasures.jsonl'), '')
   await symlink(join(directory, 'same-day'), join(directory, 'link'))
   expect(await prune()).toEqual([
     'deleted /same-day, the backup of 2026-11-25T02:00:00.000Z, which newer ones replace',
     'left alone, and not counted as a backup: /damaged/payments.payments.documents is missing or has another size',
+    'left alone, and not counted as a backup: /endless cannot be read (ELOOP)',
     'left alone, and not counted as a backup: /foreign is a backup of the system other',
     expect.stringMatching(
       '^left alone, and not counted as a backup: /forged/manifest.json was not signed by this',
@@ -132,6 +141,7 @@ test('only what newer complete backups replace is deleted', async () => {
   const left = [
     'clock-ahead',
     'damaged',
+    'endless',
     'erasures.jsonl',
     'foreign',
     'forged',
@@ -153,6 +163,8 @@ test('files without a manifest are deleted when nothing was written to them for 
     await writeFile(join(directory, name, file), 'x')
     if (name !== 'still-runs') await utimes(join(directory, name, file), old, old)
   }
-  expect(await prune()).toEqual(['deleted /killed, a backup that was not completed'])
+  expect(await linesOf((printLine) => deleteAbandoned({ directory, printLine }))).toEqual([
+    'deleted /killed, a backup that was not completed',
+  ])
   expect((await readdir(directory)).sort()).toEqual(['notes', 'still-runs'])
 })

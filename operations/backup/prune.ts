@@ -61,30 +61,43 @@ function newestPerPeriod<Backup>(
 }
 
 /**
- * Deletes the backups that newer ones replace, and partial ones to which nothing was written for a day. Call it only after a backup
- * has succeeded. Whatever is not a complete backup of this system is left alone, and printed when it looks like a damaged one.
+ * Deletes the partial backups of a directory to which nothing was written for a day. They are no backups, so call it before a new one
+ * begins: it may need their room.
+ */
+export async function deleteAbandoned({
+  directory,
+  printLine,
+}: Pick<PrunedDirectory, 'directory' | 'printLine'>): Promise<void> {
+  for (const path of await directoriesIn(directory))
+    await leavingAlone(path, printLine, async () => {
+      const names = await readdir(path)
+      if (!(await isAbandoned(path, names))) return
+      await deleteFiles(path, names)
+      printLine(`deleted ${path}, a backup that was not completed`)
+    })
+}
+
+/** Deletes the files of a backup that failed. Its directory stays. */
+export async function deletePartial(directory: string): Promise<void> {
+  const names = (await readdir(directory)).filter((name) => CONTENT_NAME.test(name))
+  for (const name of [MANIFEST_FILE, ...names]) await unlink(join(directory, name)).catch(ignoreMissing)
+}
+
+/**
+ * Deletes the backups that newer ones replace. Call it only after a backup has succeeded. Whatever is not a complete backup of this
+ * system is left alone, and printed when it looks like a damaged one, or cannot be read.
  */
 export async function pruneBackups(pruned: PrunedDirectory): Promise<void> {
   const { directory, newest_began_at, printLine } = pruned
   const good: { readonly path: string; readonly began_at: Date; readonly files: readonly string[] }[] = []
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name)
-    // A link may lead anywhere.
-    if (!entry.isDirectory()) continue
-    const names = await readdir(path)
-    if (!names.includes(MANIFEST_FILE)) {
-      if (await isAbandoned(path, names)) {
-        await deleteFiles(path, names)
-        printLine(`deleted ${path}, a backup that was not completed`)
-      }
-      continue
-    }
-    const manifest = await readGoodManifest(path, pruned)
-    if (manifest === undefined) continue
-    const began_at = new Date(manifest.began_at)
-    const files = manifest.contents.map(({ file }) => file)
-    if (began_at <= newest_began_at) good.push({ path, began_at, files })
-  }
+  for (const path of await directoriesIn(directory))
+    await leavingAlone(path, printLine, async () => {
+      if (!(await readdir(path)).includes(MANIFEST_FILE)) return
+      const manifest = await readGoodManifest(path, pruned)
+      const began_at = new Date(manifest.began_at)
+      const files = manifest.contents.map(({ file }) => file)
+      if (began_at <= newest_began_at) good.push({ path, began_at, files })
+    })
   for (const { path, began_at, files } of replacedBackups(good)) {
     // Without its manifest it is no backup, so a killed deletion leaves none that looks complete.
     await deleteFiles(path, [MANIFEST_FILE, ...files])
@@ -92,25 +105,38 @@ export async function pruneBackups(pruned: PrunedDirectory): Promise<void> {
   }
 }
 
-/** The manifest of a backup of this system whose files are all there in their sizes; printed and `undefined` for any other. */
-async function readGoodManifest(
+/** The directories beside each other, without links, which may lead anywhere. */
+async function directoriesIn(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(directory, name))
+}
+
+/** Does something with a directory, or prints why it is left alone: one that cannot be read must not keep the others. */
+async function leavingAlone(
   path: string,
-  { signer, system_name, printLine }: PrunedDirectory,
-): Promise<Manifest | undefined> {
+  printLine: CommandOutput['printLine'],
+  act: () => Promise<void>,
+): Promise<void> {
   try {
-    const manifest = await readManifest(path, signer)
-    if (manifest.system_name !== system_name)
-      throw new Unavailable(`${path} is a backup of the system ${manifest.system_name}`)
-    for (const { file, bytes } of manifest.contents) {
-      const found = await stat(join(path, file)).catch(ignoreMissing)
-      if (found?.size !== bytes) throw new Unavailable(`${join(path, file)} is missing or has another size`)
-    }
-    return manifest
+    await act()
   } catch (error) {
-    if (!(error instanceof Unavailable)) throw error
-    printLine(`left alone, and not counted as a backup: ${error.message}`)
-    return undefined
+    const code = systemErrorCode(error)
+    if (!(error instanceof Unavailable) && code === undefined) throw error
+    const reason = error instanceof Unavailable ? error.message : `${path} cannot be read (${code})`
+    printLine(`left alone, and not counted as a backup: ${reason}`)
   }
+}
+
+/** The manifest of a backup of this system whose files are all there in their sizes. Throws `Unavailable` for any other. */
+async function readGoodManifest(path: string, { signer, system_name }: PrunedDirectory): Promise<Manifest> {
+  const manifest = await readManifest(path, signer)
+  if (manifest.system_name !== system_name)
+    throw new Unavailable(`${path} is a backup of the system ${manifest.system_name}`)
+  for (const { file, bytes } of manifest.contents) {
+    const found = await stat(join(path, file)).catch(ignoreMissing)
+    if (found?.size !== bytes) throw new Unavailable(`${join(path, file)} is missing or has another size`)
+  }
+  return manifest
 }
 
 /** Whether a directory has files of a backup and nothing else, and nothing was written to them for a day. */
