@@ -138,7 +138,7 @@ async function startProcesses(store: Store, collection: Collection<Item>, proces
   const members = await store.collection<RunDocument>(MEMBERS_SPEC)
   const started = await Promise.all(
     Array.from({ length: processes }, async () => {
-      const runs = await startRuns(createRunStore(members, 'items', { is_alone: false }), trustedClock)
+      const runs = await startRuns(createRunStore(members, 'items', { isAlone: () => false }), trustedClock)
       const credit = creditEffect.bind<Item>({
         lease_ms: 60_000,
         tries_max: 3,

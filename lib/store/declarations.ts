@@ -13,7 +13,7 @@ export async function readDeclarations(
   const collections: CollectionSpec[] = []
   const blobs: string[] = []
   await openCollections({
-    is_alone: false,
+    isAlone: () => false,
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
       collections.push(spec)
       return { insert: refuse, get: refuse, find: refuse, count: refuse, replace: refuse, delete: refuse }

@@ -40,7 +40,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Store> {
   )
 
   return {
-    is_alone: environment.is_alone,
+    isAlone: environment.isAlone,
     async collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>> {
       const layout = withExpiry(parseLayout(spec))
       const { prefixes, complete } = await environment.write(() =>

@@ -62,7 +62,7 @@ export async function openMongodb({
   const opened_blobs: GridFs[] = []
   let checked: Promise<void> | undefined
   return {
-    is_alone: false,
+    isAlone: () => false,
     async collection<D extends object>(spec: CollectionSpec): Promise<StoreCollection<D>> {
       const layout = parseLayout(spec)
       checked ??= is_restore ? Promise.resolve() : refuseUnfinishedRestore(db, calls)

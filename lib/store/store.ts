@@ -149,10 +149,10 @@ export interface Blobs {
 /** One service's store: a MongoDB database or an embedded environment. */
 export interface Store {
   /**
-   * Whether no other process had the documents open when this one opened them: every earlier process is over then. Only embedded
-   * files tell that; `false` says nothing.
+   * Whether no other process has the documents open now: every earlier process is over then. Only embedded files tell that; `false`
+   * says nothing.
    */
-  readonly is_alone: boolean
+  isAlone(): boolean
   collection<D extends object>(spec: CollectionSpec): Promise<Collection<D>>
   blobs(name: string): Promise<Blobs>
   /** Resolves when the store answers; throws `Unavailable` when it does not. */

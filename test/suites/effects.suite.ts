@@ -10,12 +10,14 @@ import { createMemoryBus } from '#lib/bus/memory.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { createBudget } from '#lib/patterns/effects/budget.ts'
 import { type BoundEffect, defineEffect } from '#lib/patterns/effects/define-effect.ts'
+import { withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { createPublisher } from '#lib/patterns/effects/publisher.ts'
 import {
   type CrashPoint,
   chargeEffect,
   type EffectsSystem,
   newOrder,
+  newOrderOfLanes,
   type Order,
   type OrderHandler,
   openEffectsSystem,
@@ -90,6 +92,14 @@ export function effectsSuite(name: string, newStoreLocation: () => Promise<Store
       const ended = await untilDone('one')
       expect(ended?.done).toEqual(['charge', 'ship', 'report'])
       expect(ended).not.toHaveProperty('effects_due_at')
+    })
+
+    test('effects of an order that was stored without a slot run in each lane', async () => {
+      const { orders, runner } = await openSystem()
+      await orders.insert(withDueTimes(newOrderOfLanes('old'), now()))
+      runner.start()
+      const ended = await untilDone('old')
+      expect(ended?.slot).toEqual(expect.any(Number))
     })
 
     describe.each(CRASHES)('after a crash at "%s"', (point, ...suffixes) => {

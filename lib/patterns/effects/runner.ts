@@ -14,6 +14,7 @@ import { insertOrGet } from '../update.ts'
 import { type BeginCheck, createBeginCheck } from './begin.ts'
 import type { BoundEffect, DocumentChange } from './define-effect.ts'
 import { countedTries, type Effect, type EffectDocument, type Lane } from './effect.ts'
+import { giveSlots } from './give-slots.ts'
 import { createEffectCapacity } from './leases.ts'
 import { measureEffects } from './measure-effects.ts'
 import { createOutcomeBatcher, type OutcomeBatcher, recordFailure } from './outcomes.ts'
@@ -151,6 +152,8 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
       timers.push(startTakeover({ ...shared, keyOf, by_kind, mayLease }))
       timers.push(...startSweeps({ ...shared, name, capacity, runEffects: runInBackground, sweep_ms }))
       timers.push(startMeasuring(name, collection))
+      const giveMissing = () => giveSlots({ collection, keyOf, writes, mayLease })
+      timers.push(every(MEASURE_MS, () => background.track(giveMissing(), onNoSlots), onNoSlots, 0))
     },
     /** Leases nothing more, and resolves when all running work has ended. */
     async stop(): Promise<void> {
@@ -159,6 +162,10 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
       await background.ended()
     },
   }
+}
+
+function onNoSlots(error: unknown): void {
+  log.warn({ error }, 'documents without a slot could not be given one; this is tried again')
 }
 
 /** Measures the effects of a collection again and again. */

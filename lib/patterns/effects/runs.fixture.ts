@@ -24,7 +24,7 @@ export class Heartbeats {
   #versions = 0
 
   /** The store as one process reaches it. */
-  reach({ is_alone = false } = {}) {
+  reach({ isAlone = (): boolean => false } = {}) {
     const process: Reach = {
       is_cut_off: false,
       held: undefined,
@@ -76,7 +76,7 @@ export class Heartbeats {
       count: () => Promise.reject(new Error('nothing is counted')),
     }
     const start = (clock_guard = trustedClock): Promise<Runs> =>
-      startRuns(createRunStore(collection, 'orders', { is_alone }), clock_guard)
+      startRuns(createRunStore(collection, 'orders', { isAlone }), clock_guard)
     return Object.assign(process, { start })
   }
 }

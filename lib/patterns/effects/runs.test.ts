@@ -307,7 +307,7 @@ describe('a process that is alone with its files', () => {
     const earlier = store.reach()
     const killed = await earlier.start()
     earlier.is_cut_off = true
-    const one = await store.reach({ is_alone: true }).start()
+    const one = await store.reach({ isAlone: () => true }).start()
     expect([one.isDead(killed.run_id), one.isDead(one.run_id)]).toEqual([true, false])
     const later = await store.reach().start()
     await clock.advance(10_000)
@@ -315,11 +315,24 @@ describe('a process that is alone with its files', () => {
     expect(later.isDead(one.run_id)).toBe(false)
   })
 
+  test('finds no run dead of a process that opened them before its first reading', async () => {
+    const store = new Heartbeats()
+    let is_alone = true
+    const first = store.reach({ isAlone: () => is_alone })
+    first.is_cut_off = true
+    const one = await first.start()
+    is_alone = false
+    await store.reach().start()
+    first.is_cut_off = false
+    await clock.advance(2_000)
+    expect([one.mayAct(), one.dead()]).toEqual([true, []])
+  })
+
   test('declares one dead that lives all the same, and that goes on under a fresh run', async () => {
     const store = new Heartbeats()
     const living = await store.reach().start()
     const first_run = living.run_id
-    const one = await store.reach({ is_alone: true }).start()
+    const one = await store.reach({ isAlone: () => true }).start()
     expect(one.isDead(first_run)).toBe(true)
     await clock.advance(2_000)
     expect(living.run_id).not.toBe(first_run)

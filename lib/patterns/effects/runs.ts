@@ -68,7 +68,7 @@ export type RunStore = ReturnType<typeof createRunStore>
 export function createRunStore(
   collection: Collection<RunDocument>,
   role: string,
-  { is_alone }: Pick<Store, 'is_alone'>,
+  { isAlone }: Pick<Store, 'isAlone'>,
 ) {
   const keyOf = (run_id: string) => ({ role, address: run_id })
   /** What decides whether a run is over must not come from a former primary. */
@@ -77,7 +77,7 @@ export function createRunStore(
     get: (key) => collection.get(key, { linearizable: true }),
   }
   return {
-    is_alone,
+    isAlone,
     /**
      * Writes a heartbeat and returns its version; `undefined` when the run was declared dead. `before` is the version of the last
      * heartbeat of the run, absent for the first one.
@@ -114,7 +114,7 @@ export function createRunStore(
  * embedded files, it declares every earlier run dead at once.
  */
 export async function startRuns(
-  { is_alone, ...store }: RunStore,
+  store: RunStore,
   { store_now_ms, isTrusted }: Pick<ClockGuard, 'store_now_ms' | 'isTrusted'>,
 ): Promise<Runs> {
   // By the clock of the store: a process with a wrong clock must not let its heartbeat expire.
@@ -147,8 +147,10 @@ export async function startRuns(
   async function read(counted: 0 | 1): Promise<void> {
     let runs = await store.list()
     readings.add(runs, counted)
+    // Asked after the reading: every other heartbeat that it shows is by a process that has ended.
+    const is_alone = is_first_reading && store.isAlone()
     const isMissing = ({ address, is_dead }: RunDocument): boolean =>
-      address !== run_id && !is_dead && ((is_alone && is_first_reading) || readings.isDead(address))
+      address !== run_id && !is_dead && (is_alone || readings.isDead(address))
     const missing = [...runs.values()].filter(isMissing)
     if (missing.length > 0) {
       // One after the other: the own heartbeat has the same connection, and waits for one of them at most.

@@ -11,8 +11,8 @@ export type Table = Database<Buffer, string>
 /** An open LMDB environment. All stores of this process on one directory share it. */
 export interface LmdbEnvironment {
   readonly table: Table
-  /** Whether no other process, and no other store of this process, had the directory open when this one opened it. */
-  readonly is_alone: boolean
+  /** Whether no other process, and no other store of this process, has the directory open now. */
+  isAlone(): boolean
   /** Runs a write: see `Writer`. Throws `Unavailable` after `release`. */
   write<T>(decide: () => PlannedWrite<T>, after?: Promise<unknown>): Promise<T>
   /** Runs `read` on the newest state, including writes of other processes. Throws `Unavailable` after `release`. */
@@ -27,7 +27,6 @@ export interface LmdbEnvironment {
 }
 
 interface LmdbHandles {
-  readonly is_alone: boolean
   readonly root: RootDatabase<Buffer, string>
   readonly numbers: TransactionNumbers
   readonly writer: Writer
@@ -63,7 +62,6 @@ process.on('exit', () => {
 export async function openEnvironment(directory: string, timeout_ms: number): Promise<LmdbEnvironment> {
   const path = await prepareDirectory(directory)
   while (closing.has(path)) await closing.get(path)
-  const is_first = !opened.has(path)
   const entry = opened.get(path) ?? { users: 0, shared: openShared(path, timeout_ms) }
   opened.set(path, entry)
   entry.users += 1
@@ -80,7 +78,7 @@ export async function openEnvironment(directory: string, timeout_ms: number): Pr
     await leave()
     throw error
   })
-  return createEnvironment({ ...shared, is_alone: is_first && shared.is_alone }, leave)
+  return createEnvironment(shared, () => entry.users === 1, leave)
 }
 
 async function close({ root, numbers, writer }: LmdbHandles): Promise<void> {
@@ -91,14 +89,15 @@ async function close({ root, numbers, writer }: LmdbHandles): Promise<void> {
 }
 
 function createEnvironment(
-  { root, writer, is_alone }: LmdbHandles,
+  { root, writer }: LmdbHandles,
+  isOnlyUser: () => boolean,
   leave: () => Promise<void>,
 ): LmdbEnvironment {
   let released = false
   const views = new Set<() => void>()
   return {
     table: root,
-    is_alone,
+    isAlone: () => !released && isOnlyUser() && isOnlyReader(root),
     write(decide, after) {
       if (released) return Promise.reject(new Unavailable('the store is closed'))
       return writer.write(decide, after)
@@ -160,7 +159,8 @@ async function openShared(path: string, timeout_ms: number): Promise<LmdbHandles
       // handled, and would end the process.
       eventTurnBatching: false,
     })
-    const is_alone = isOnlyReader(root)
+    // From the first read on, the other processes see this one as a reader.
+    root.get('')
     let numbers: TransactionNumbers | undefined
     try {
       numbers = openTransactionNumbers(path)
@@ -175,7 +175,7 @@ async function openShared(path: string, timeout_ms: number): Promise<LmdbHandles
     // Opening may have set the shared number too low (`followsNewest`). Any write sets it right. One that does not get the
     // lock in time leaves that to the next one.
     await writer.write(() => ({ result: undefined })).catch(() => {})
-    return { root, numbers, writer, is_alone }
+    return { root, numbers, writer }
   } catch (error) {
     throw cannotOpen(path, error)
   }
@@ -186,8 +186,6 @@ async function openShared(path: string, timeout_ms: number): Promise<LmdbHandles
  * no other process has open, and a process stays in it from its first read to its end.
  */
 function isOnlyReader(root: RootDatabase<Buffer, string>): boolean {
-  // First, so that of two processes that open it at once one sees the other.
-  root.get('')
   const [_header, ...readers] = root.readerList().trim().split('\n')
   return readers.length === 1
 }

@@ -61,10 +61,10 @@ describe('an environment that another process opens during writes', () => {
     }
   })
 
-  test('tells whether it was alone when it was opened', async () => {
-    expect(environment.is_alone).toBe(true)
+  test('tells whether it is alone', async () => {
+    expect(environment.isAlone()).toBe(true)
     const second = await openEnvironment(directory, HANG_LIMIT_MS)
-    expect(second.is_alone).toBe(false)
+    expect(second.isAlone()).toBe(false)
     await second.release()
     await environment.release()
     const child = spawn(process.execPath, [...process.execArgv, OPENER, directory, 'stays'], {
@@ -72,12 +72,12 @@ describe('an environment that another process opens during writes', () => {
     })
     await once(child, 'message')
     environment = await openEnvironment(directory, HANG_LIMIT_MS)
-    expect(environment.is_alone).toBe(false)
+    expect(environment.isAlone()).toBe(false)
     await environment.release()
     child.kill('SIGKILL')
     await once(child, 'exit')
     environment = await openEnvironment(directory, HANG_LIMIT_MS)
-    expect(environment.is_alone).toBe(true)
+    expect(environment.isAlone()).toBe(true)
   })
 
   test('keeps the last write when its number was set back', async () => {

@@ -53,7 +53,7 @@ export function openSimulatedStore(
     return await carry(command, apply)
   }
   return {
-    is_alone: false,
+    isAlone: () => false,
     collection: async (spec) =>
       openCollection(database.name, parseLayout(spec), database.collection(spec), carryWhileOpen),
     blobs: async (name) =>
