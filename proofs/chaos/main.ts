@@ -64,7 +64,8 @@ for (const store of chosenStores()) {
     `chaos on ${store}: seed ${seed}, ${result.verdict.problems.length === 0 ? 'nothing is wrong' : 'FAILED'}`,
   )
   for (const line of describeResult(result)) print(line)
-  if (result.verdict.problems.length > 0) is_right = false
+  if (result.verdict.accepted === 0) print('  WRONG: no payment was accepted, so the run shows nothing')
+  if (result.verdict.problems.length > 0 || result.verdict.accepted === 0) is_right = false
 }
 process.exit(is_right ? 0 : 1)
 
