@@ -10,12 +10,17 @@ import { failureText } from './response.ts'
 /** Answers bytes that never become a request: invalid HTTP, a head that is too large, a request that is too slow. */
 export type InvalidRequestHandler = ReturnType<typeof createInvalidRequestHandler>
 
+/** The code of a request whose head or body has not arrived in its time. */
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT'
+
 /** The requests of one connection. Completed responses are removed: keeping them would slow the garbage collector. */
 interface ConnectionState {
   /** Responses that are not sent completely, in the order of their requests. */
   readonly pending: ServerResponse[]
   /** The newest request, if its response was sent before its body had arrived completely. */
   incomplete_request: IncomingMessage | undefined
+  /** How many requests have begun. */
+  requests: number
 }
 
 /**
@@ -50,6 +55,19 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
     if (response_to_wait_for === undefined) closeDiscarding(socket, text)
     else response_to_wait_for.once('close', () => closeDiscarding(socket, text))
   }
+  /**
+   * Refuses a request that is too slow, unless the rest of it is there already: after a pause of this process Node.js finds the time
+   * over before it reads what arrived meanwhile.
+   */
+  const refuseUnlessArrived = async (socket: Socket): Promise<void> => {
+    const { pending = [], incomplete_request, requests } = connections.get(socket) ?? {}
+    const newest = pending.at(-1)?.req ?? incomplete_request
+    const was_complete = newest?.complete
+    // One turn may be in progress; the next one reads.
+    for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    const has_arrived = connections.get(socket)?.requests !== requests || newest?.complete !== was_complete
+    if (!has_arrived) refuse(TOO_SLOW, socket)
+  }
   return {
     /**
      * Records the pending response of every request. `false` when the connection already has too many pending responses:
@@ -65,8 +83,9 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
       // Node drops the bytes after a request with the header Upgrade, so the connection cannot continue.
       if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
       if (connection === undefined)
-        connections.set(request.socket, { pending: [response], incomplete_request: undefined })
+        connections.set(request.socket, { pending: [response], incomplete_request: undefined, requests: 1 })
       else {
+        connection.requests += 1
         connection.pending.push(response)
         connection.incomplete_request = undefined
       }
@@ -74,7 +93,10 @@ export function createInvalidRequestHandler(log: Pick<ExchangeLog, 'logInvalid'>
       return true
     },
     /** Handles a `clientError` of the server. */
-    handleClientError: (error: NodeJS.ErrnoException, socket: Socket): void => refuse(error.code, socket),
+    handleClientError({ code }: NodeJS.ErrnoException, socket: Socket): void {
+      if (code === TOO_SLOW) void refuseUnlessArrived(socket)
+      else refuse(code, socket)
+    },
     /** Handles a CONNECT request; the server has already detached its parser from the connection. */
     refuseTunnel(socket: Socket): void {
       socket.on('error', () => socket.destroy())

@@ -6,6 +6,7 @@ import { useClock } from '#lib/base/time.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { settled } from '../../test/support/manual-clock.ts'
 import { createTestGateway, signedHeaders } from '../gateway.fixture.ts'
 import { createMerchantRequests } from '../limits/merchant-requests.ts'
 import { V1_PATH } from '../paths.ts'
@@ -229,6 +230,33 @@ test.each([
   expect(closed_by_gateway).toBe(true)
   expect(balance_calls).toBeLessThanOrEqual(HTTP_LIMITS.pending_responses_max)
   expect(codesIn(await sendBytes(app, requestText(PING), 1))).toEqual([0])
+})
+
+test.each([0, 60, requestText(PING).length - 1])(
+  'serves a request that arrived, from byte %i on, while the process stood still for longer than it may take',
+  async (before) => {
+    app.server.headersTimeout = 100
+    app.server.requestTimeout = 100
+    const accepted = once(app.server, 'connection')
+    const socket = connect(portOf(app), '127.0.0.1')
+    await Promise.all([once(socket, 'connect'), accepted])
+    const text = requestText(PING)
+    socket.write(text.slice(0, before))
+    await settled()
+    socket.write(text.slice(before))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HTTP_LIMITS.timeout_check_interval_ms + 500)
+    const [answer] = await once(socket, 'data')
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /)
+    socket.destroy()
+  },
+)
+
+test('refuses a second head that does not end, also when the first request is answered', async () => {
+  app.server.headersTimeout = 1
+  app.server.requestTimeout = 1
+  expect(
+    codesIn(await sendBytes(app, `${requestText(PING)}POST ${V1_PATH} HTTP/1.1\r\nhost: a\r\n`, 2)),
+  ).toEqual([0, 1003])
 })
 
 test('reports the processing time in milliseconds with at most three decimals', async () => {
