@@ -20,16 +20,21 @@ interface ApprovalSweepDeps {
 
 /**
  * Every 5 s ends what has expired or is obsolete, and executes what was approved and has no answer yet (O5). An owner that hangs delays
- * its own calls only. `sweep` does it now, and resolves when the calls have ended; `stop` resolves when nothing is in progress.
+ * its own calls only. `sweep` does it now, and resolves when the calls have ended; `stop` begins no more calls, and
+ * resolves when nothing is in progress.
  */
 export function startApprovalSweep({ approvals, callOwner, execute }: ApprovalSweepDeps) {
   const markObsolete = createObsoleteMarks({ approvals, callOwner })
   /** The executions in progress by owner. A sweep leaves out an owner that still works for an earlier one. */
   const working = new Map<string, Promise<void>>()
+  let is_stopping = false
 
+  /** Executes the approved calls of an owner. One that fails keeps no other from its turn. */
   async function executeInGroups(waiting: readonly Approval[]): Promise<void> {
-    for (let done = 0; done < waiting.length; done += EXECUTED_AT_ONCE)
-      await Promise.all(waiting.slice(done, done + EXECUTED_AT_ONCE).map(execute))
+    for (let done = 0; done < waiting.length && !is_stopping; done += EXECUTED_AT_ONCE) {
+      const group = waiting.slice(done, done + EXECUTED_AT_ONCE)
+      await Promise.all(group.map((approval) => execute(approval).catch(warn)))
+    }
   }
 
   async function begin(): Promise<void> {
@@ -42,11 +47,8 @@ export function startApprovalSweep({ approvals, callOwner, execute }: ApprovalSw
     await markObsolete()
     for (const [owner, waiting] of Map.groupBy(await approvals.listApproved(), ownerOf))
       if (!working.has(owner)) {
-        const ended = executeInGroups(waiting).catch(warn)
-        working.set(
-          owner,
-          ended.finally(() => working.delete(owner)),
-        )
+        const ended = executeInGroups(waiting).finally(() => working.delete(owner))
+        working.set(owner, ended)
       }
   }
 
@@ -54,7 +56,10 @@ export function startApprovalSweep({ approvals, callOwner, execute }: ApprovalSw
   const timer = every(SWEEP_MS, begin, warn)
   return {
     sweep: () => begin().then(end),
-    stop: () => timer.stop().then(end),
+    stop: () => {
+      is_stopping = true
+      return timer.stop().then(end)
+    },
   }
 }
 
@@ -64,7 +69,7 @@ function ownerOf({ rpc }: Approval): string {
 }
 
 function warn(error: unknown): void {
-  log.warn({ error }, 'approved calls could not be read; they are executed later')
+  log.warn({ error }, 'approvals could not be read or executed; the next sweep tries again')
 }
 
 /**

@@ -218,6 +218,28 @@ test('an owner that hangs delays neither the calls of another owner nor the mark
   }
 })
 
+test('calls that this release cannot execute keep no other of their owner from being executed', async () => {
+  using clock = installManualClock()
+  await using opened = await openTestStore()
+  const approvals = await openApprovals(opened.store)
+  const request = toBinary(AdjustRequestSchema, create(AdjustRequestSchema, { operationId: 'o1' }))
+  for (let number = 0; number < 12; number += 1)
+    await approvedCall(approvals, { approval_id: `gone${number}`, rpc: `${ADJUST}Gone`, request })
+  await clock.advance(1)
+  await approvedCall(approvals, { approval_id: 'known', rpc: ADJUST, request })
+  const callOwner: CallOwner = async () => create(AdjustResponseSchema)
+  const getPrincipal = async () => PROPOSER
+  const process = startSecondPerson({ approvals, getPrincipal, callOwner, show: () => '{}' })
+  await eventually(
+    async () => {
+      await clock.advance(5_000)
+      return (await approvals.get('known'))?.status
+    },
+    (status) => status === 'executed',
+  )
+  await process.stop()
+})
+
 // O4, O5: the owner keeps who asked for what, in which act, and by whose approval.
 test.each([
   ['the act of the decider', AUDIT_HEADER, 'act1'],

@@ -12,7 +12,7 @@ export type Approvals = Awaited<ReturnType<typeof openApprovals>>
 const POLICIES_PER_READ = 1_000
 
 /** Approved calls that are executed in one walk after a crash. */
-const APPROVED_MAX = 100
+const APPROVED_MAX = 1_000
 
 const LIST = { name: 'approvals' } as const
 
