@@ -213,8 +213,9 @@ export async function runEach(
       const tried = changed.length + refused
       shown.show(`${tried} of ${rows.length}`, tried % LINE_EVERY === 0)
       const row_id = String(Reflect.get(row, camel(id)))
+      const request = requestOf(method, verb, row_id, flags)
       try {
-        const answer = await connection.call(method, requestOf(method, verb, row_id, flags))
+        const answer = await connection.call(method, request)
         changed.push(resourceOf(method.output, answer))
       } catch (error) {
         if (!(error instanceof CommandError) || error.exit_code !== 1) {
