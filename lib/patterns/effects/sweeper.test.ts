@@ -321,9 +321,10 @@ test('a lane whose kinds have no room is not read', async () => {
   const reads: string[] = []
   const watched: Collection<Item> = {
     ...fixture().items,
-    find(index, ...range) {
-      reads.push(index)
-      return fixture().items.find(index, ...range)
+    find(index, range, options) {
+      // A sweep reads the ranges of its slots; what gives slots to documents without one reads a lane from its start.
+      if (Array.isArray(range)) reads.push(index)
+      return fixture().items.find(index, range, options)
     },
   }
   const full = publishEffect.bind<Item>({ ...idleHandler, budget: createBudget(0) })
