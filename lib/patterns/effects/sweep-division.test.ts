@@ -46,9 +46,11 @@ function watched(items: Collection<Item>) {
       counts.documents += 1
       return await count(items.get(...call))
     },
-    async find(...call) {
+    async find(index, range, options) {
+      const found = await count(items.find(index, range, options))
+      // A sweep reads the ranges of its slots; what gives slots to documents without one reads a lane from its start.
+      if (!Array.isArray(range)) return found
       counts.commands += 1
-      const found = await count(items.find(...call))
       counts.documents += found.length
       return found
     },

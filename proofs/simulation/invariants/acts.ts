@@ -48,6 +48,7 @@ interface AuditedAct {
 
 const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
 const APPROVE_REFUND = 'multihub.support.v1.RefundService/ApproveRefund'
+const FINALIZE_EVIDENCE = 'multihub.attachments.v1.AttachmentService/FinalizeEvidence'
 const RESOLVE_ANOMALY = 'multihub.payments.v1.PaymentService/ResolveAnomaly'
 const APPROVE = 'multihub.backoffice.v1.ApprovalService/Approve'
 
@@ -121,13 +122,17 @@ export const keptActsWereDone: Invariant = function* (evidence) {
     const is_missed = outcome === 'unknown' && history.forgotten_acts.has(audit_id)
     const expected = proposals.get(audit_id) === rpc ? 'pending_approval' : 'done'
     if (!history.acts.has(audit_id) || outcome === expected || is_missed) continue
-    if (outcome === 'done' || !isRefusedByLedger(evidence, intent))
+    if (outcome === 'done' || !isRememberedRefusal(evidence, intent))
       yield `the act ${audit_id} of ${rpc} was ${expected}, and the audit trail says ${outcome}`
   }
 }
 
-/** Whether the ledger refused a hold of the refund that an act approves: the act began there, and was not done. */
-function isRefusedByLedger(evidence: Evidence, { rpc, request = '{}' }: AuditRecord): boolean {
+/**
+ * Whether a refusal of an act is all that it changed: the ledger refused a hold of the refund that it approves, or the file that it
+ * finalizes is rejected, because its bytes are not those that were announced.
+ */
+function isRememberedRefusal(evidence: Evidence, { rpc, request = '{}' }: AuditRecord): boolean {
+  if (rpc === FINALIZE_EVIDENCE) return true
   if (rpc !== APPROVE_REFUND) return false
   const { refundId } = JSON.parse(request)
   return entriesOf(evidence).some(
