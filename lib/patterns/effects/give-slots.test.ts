@@ -1,5 +1,13 @@
 import { expect, test } from '@jest/globals'
-import { defineKind, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
+import type { Collection } from '#lib/store/store.ts'
+import {
+  defineKind,
+  type Item,
+  type ItemEffect,
+  idleHandler,
+  itemWith,
+  openItemsForEachTest,
+} from './items.fixture.ts'
 import { slotOf } from './slots.ts'
 
 const fixture = openItemsForEachTest()
@@ -18,4 +26,28 @@ test('the effects of any number of documents without a slot run, and each docume
   const stored = await Promise.all(names.map((item_id) => fixture().items.get({ item_id })))
   expect(stored.map((item) => item?.slot)).toEqual(names.map((item_id) => slotOf({ item_id })))
   await runner.stop()
+})
+
+test('documents that cannot be written hide none after them, and stop no other lane', async () => {
+  const [money, event] = [defineKind('do', 'money'), defineKind('tell', 'event')]
+  const store = async (name: string, effect: ItemEffect, due_since_ms: number) => {
+    const { slot: _slot, ...without } = itemWith(name, effect, due_since_ms)
+    await fixture().items.insert(without)
+  }
+  const failing = Array.from({ length: 70 }, (_, number) => `failing-${number}`)
+  for (const name of failing) await store(name, money, 90_000)
+  await store('after', money, 60_000)
+  await store('other', event, 60_000)
+  const collection: Collection<Item> = {
+    ...fixture().items,
+    replace: async (item, version) => {
+      if (failing.includes(item.item_id)) throw new Error('it does not fit')
+      return await fixture().items.replace(item, version)
+    },
+  }
+  const runner = fixture().runner([money.bind(idleHandler), event.bind(idleHandler)], collection)
+  runner.start()
+  for (const name of ['after', 'other']) await fixture().untilDone(name)
+  await runner.stop()
+  expect((await fixture().items.get({ item_id: 'failing-0' }))?.slot).toBeUndefined()
 })
