@@ -21,6 +21,12 @@ export const CHANGES_SUBJECT = 'merchants.changed'
 
 const POLL_INTERVAL_MS = 1_000
 
+/**
+ * The pause between two drops of entries for one change, while responses list it. While MongoDB fails over, a process of the merchants
+ * service may read from the former primary, so an entry that was read after a drop may still have the version before the change.
+ */
+const DROP_AGAIN_MS = 5_000
+
 /** The time limit of a call to the merchants service, for a list of changes and for an entry. */
 export const READ_TIMEOUT_MS = 2_000
 
@@ -47,7 +53,8 @@ export function createChangeWatch(options: ChangeWatchOptions) {
   const { client, bus, role, onResponse, onChanges, onUnknownChanges } = options
   const stopping = new AbortController()
   let since: Timestamp | undefined
-  let last_listed: ReadonlySet<string> = new Set()
+  /** When entries were dropped for each version in the last response, on the monotonic clock. */
+  let dropped: ReadonlyMap<string, number> = new Map()
   let confirmed_ms = Number.NEGATIVE_INFINITY
   let started_ms = 0
   let is_alarmed = false
@@ -62,13 +69,18 @@ export function createChangeWatch(options: ChangeWatchOptions) {
     onResponse(response)
     // No response covers the entries that were read before the first poll.
     if (!since || response.tooMany || wentBack(response, since)) onUnknownChanges()
-    // Each response repeats the changes of the overlap. Dropped entries were read after those, so once is enough.
-    else onChanges(response.changes.filter((change) => !last_listed.has(versionOf(change) ?? '')))
-    last_listed = new Set(response.changes.flatMap((change) => versionOf(change) ?? []))
+    else onChanges(response.changes.filter((change) => droppedMs(change, polled_ms) === polled_ms))
+    dropped = new Map(response.changes.map((change) => [versionOf(change), droppedMs(change, polled_ms)]))
     since = response.readTime
     confirmed_ms = polled_ms
     if (is_alarmed) log.info({ role }, 'the merchants service is reachable again')
     is_alarmed = false
+  }
+
+  /** When entries were dropped last for a change: at the earlier poll, or at this one if that is too long ago. */
+  const droppedMs = (change: Change, polled_ms: number): number => {
+    const before_ms = dropped.get(versionOf(change)) ?? Number.NEGATIVE_INFINITY
+    return change.updateTime && polled_ms - before_ms < DROP_AGAIN_MS ? before_ms : polled_ms
   }
 
   const failed = (error: unknown): void => {
@@ -108,9 +120,9 @@ export function createChangeWatch(options: ChangeWatchOptions) {
   }
 }
 
-/** The text of one version of a document; `undefined` from a release that does not report it. */
-function versionOf({ kind, id, updateTime }: Change): string | undefined {
-  return updateTime && `${kind}/${id}/${timestampMs(updateTime)}`
+/** The text of one version of a document. A change from a release that does not report the time has the same text each time. */
+function versionOf({ kind, id, updateTime }: Change): string {
+  return `${kind}/${id}/${updateTime && timestampMs(updateTime)}`
 }
 
 /** Whether the clock of the merchants service was set back: changes since then may lie before the last poll. */
