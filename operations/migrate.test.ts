@@ -1,8 +1,9 @@
-import { afterEach, expect, test } from '@jest/globals'
+import { afterEach, expect, jest, test } from '@jest/globals'
 import type { Document } from 'mongodb'
 import { ROLES } from '#lib/role/role.ts'
 import { type ScriptedRouter, startScriptedRouter } from '#lib/store/mongodb/scripted-router.fixture.ts'
 import { startScriptedServer } from '#lib/store/mongodb/scripted-server.fixture.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { migrate } from './migrate.ts'
 
 const JOURNAL = 'multihub_balances.journal'
@@ -115,4 +116,33 @@ test('--place without a sharded cluster is refused, when all roles are complete'
   await expect(run(['--place'], server, lines)).rejects.toThrow('MongoDB is not a sharded cluster')
   // The other roles are completed all the same.
   expect(lines).toHaveLength(ROLES.length)
+})
+
+test('--drop-retired drops nothing of a role with a problem, whose cause is logged, and completes the other roles', async () => {
+  const notAuthorized = { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' }
+  const old = { v: 2, key: { _id: 1 }, name: 'old' }
+  const server = await startScriptedServer((command) => {
+    const { $db: database } = command
+    if ('createIndexes' in command && database === 'multihub_balances') return notAuthorized
+    if ('dropIndexes' in command && database === 'multihub_merchants') return notAuthorized
+    const firstBatch = 'listIndexes' in command ? [old] : []
+    if ('find' in command || 'listIndexes' in command)
+      return { ok: 1, cursor: { id: 0n, ns: 'a.b', firstBatch } }
+    return undefined
+  })
+  opened.push(server)
+  const warn = jest.spyOn(log, 'warn').mockImplementation(() => {})
+  opened.push({ close: async () => warn.mockRestore() })
+  const lines: string[] = []
+  await expect(run(['--drop-retired'], server, lines)).rejects.toThrow(/MongoDB .*\nMongoDB /)
+  const dropped = server.commands.filter((command) => 'dropIndexes' in command).map(({ $db }) => $db)
+  expect(dropped).not.toContain('multihub_balances')
+  expect(dropped).toContain('multihub_backoffice')
+  const logged = warn.mock.calls.map(([{ database, error }]) => [database, (error as Error).cause])
+  const cause = expect.objectContaining({ message: 'not authorized' })
+  expect(logged).toEqual([
+    ['multihub_merchants', cause],
+    ['multihub_balances', cause],
+  ])
+  expect(lines).toContainEqual(expect.stringMatching('^multihub_balances: retired indexes: '))
 })

@@ -7,6 +7,7 @@ import { ROLES } from '#lib/role/role.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
 import type { WeighedRanges } from '#lib/store/maintenance.ts'
 import { dropRetiredIndexes, findRetiredIndexes, moveRanges } from '#lib/store/open.ts'
+import { log } from '#lib/telemetry/log.ts'
 import type { Command, CommandOutput } from '../app/run.ts'
 import { recordRun } from './backup/record-run.ts'
 import { DATABASE_SETTINGS, databasesOf, loadOperations } from './databases.ts'
@@ -19,11 +20,11 @@ const WORDS: readonly string[] = [DROP_RETIRED, PLACE]
 const MEASURED_MS = 60 * 60 * 1_000
 
 /**
- * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role. What exists already stays
- * as it is, so a migration can be repeated. Indexes that this release does not declare are only named, or dropped with
- * `--drop-retired`, because processes of the release before may need them. Serving processes only verify the result. With
- * `--place` the ranges of sharded collections are then moved apart by what was inserted in the last hour.
- * Throws `StartError` without a MONGODB_URI, because embedded files need no migration.
+ * Creates the collections, indexes and shard keys of all roles in MongoDB, and reports each role. It can be repeated. Indexes that
+ * this release does not declare are only named, or dropped with `--drop-retired`, because processes of the release before may need
+ * them; a role with a problem keeps them. Serving processes only verify the result. With `--place` the ranges of sharded collections
+ * are then moved apart by what was inserted in the last hour. Throws `StartError` without a MONGODB_URI, because embedded files need
+ * no migration, and `Unavailable` at the end with the problems of all roles.
  */
 export const migrate: Command = async (words, variables, output) => {
   const unknown = words.find((word) => !WORDS.includes(word))
@@ -55,7 +56,7 @@ async function migrateAll(
     printLine(`${database}: creating collections, indexes and shard keys`)
     const store = await databases.openStore(role, 'create')
     // What one role needs from its operator keeps no other role from being completed.
-    const problem = await messageOfUnavailable(async () => {
+    const problem = await messageOfUnavailable(database, async () => {
       let ranges: WeighedRanges | undefined
       try {
         await role.openCollections(store)
@@ -67,22 +68,27 @@ async function migrateAll(
       const { moved, refused } = await moveRanges({ mongodb_uri, database, start_wait }, ranges, printLine)
       printLine(`${database}: ${moved} ranges were moved, ${refused} could not be moved`)
     })
-    if (problem !== undefined) problems.push(problem)
-    const declarations = await readDeclarations(role.openCollections)
-    const retireIndexes = drops ? dropRetiredIndexes : findRetiredIndexes
-    const retired = await retireIndexes({ mongodb_uri, database, declarations, start_wait })
-    if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops)}`)
+    // New indexes may be missing after a problem, and then queries need the retired ones.
+    const drops_here = drops && problem === undefined
+    const retired_problem = await messageOfUnavailable(database, async () => {
+      const declarations = await readDeclarations(role.openCollections)
+      const retireIndexes = drops_here ? dropRetiredIndexes : findRetiredIndexes
+      const retired = await retireIndexes({ mongodb_uri, database, declarations, start_wait })
+      if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops_here)}`)
+    })
+    for (const message of [problem, retired_problem]) if (message !== undefined) problems.push(message)
   }
   if (problems.length > 0) throw new Unavailable(problems.join('\n'))
 }
 
-/** The message of the `Unavailable` with which an act ends; `undefined` when it succeeds. */
-async function messageOfUnavailable(act: () => Promise<void>): Promise<string | undefined> {
+/** The message of the `Unavailable` with which an act ends, whose cause is logged; `undefined` when it succeeds. */
+async function messageOfUnavailable(database: string, act: () => Promise<void>): Promise<string | undefined> {
   try {
     await act()
     return undefined
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
+    log.warn({ error, database }, 'the database is not complete')
     return error.message
   }
 }
