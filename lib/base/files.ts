@@ -27,21 +27,26 @@ export function ignoreMissing(error: unknown): undefined {
 
 /**
  * Creates a directory and its missing parents, readable by their owner only. Their names survive a power cut. An existing
- * directory keeps its mode.
+ * directory keeps its mode. Returns whether this call created the directory.
  * Throws the system's error. Node's own option `recursive` is not used: where no directory can be created, such as in
  * `/proc`, it never returns (seen with 24.21), and the process would hang at start without a message.
  */
-export async function makeDirectory(path: string): Promise<void> {
+export async function makeDirectory(path: string): Promise<boolean> {
   try {
     await makeDurable(path)
+    return true
   } catch (error) {
-    if (systemErrorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (systemErrorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return false
     if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
     await makeDirectory(dirname(path))
-    await makeDurable(path).catch((again: unknown) => {
-      // Another process may have created it meanwhile.
-      if (systemErrorCode(again) !== 'EEXIST') throw again
-    })
+    return await makeDurable(path).then(
+      () => true,
+      (again: unknown) => {
+        // Another process may have created it meanwhile.
+        if (systemErrorCode(again) !== 'EEXIST') throw again
+        return false
+      },
+    )
   }
 }
 

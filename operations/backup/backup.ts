@@ -35,6 +35,8 @@ interface BackupTarget {
   /** The public keys of age to which the files are encrypted by `encrypt`. */
   readonly recipients: readonly string[]
   readonly encrypt: ChangeBlocks
+  /** Gets the path of each file that this run has created. */
+  readonly onCreated?: (path: string) => void
 }
 
 /**
@@ -65,12 +67,12 @@ export async function* dumpDatabase(
 }
 
 async function writeContent(
-  { directory, recipients, encrypt }: BackupTarget,
+  { directory, recipients, encrypt, onCreated }: BackupTarget,
   place: Pick<BackupContent, 'role' | 'kind' | 'name'>,
   frames: AsyncIterable<Uint8Array>,
 ): Promise<BackupContent> {
   const file = `${place.role}.${place.name}.${place.kind}${recipients.length > 0 ? '.age' : ''}`
-  return { ...place, file, ...(await writeFrames(join(directory, file), frames, encrypt)) }
+  return { ...place, file, ...(await writeFrames(join(directory, file), frames, encrypt, onCreated)) }
 }
 
 async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Array> {
@@ -81,28 +83,31 @@ async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Arr
  * `node main.ts backup [--recipient KEY|none] [--prune] DIRECTORY`: writes all databases of a running or stopped system into a new
  * directory, each file encrypted to the public keys of age that are named. A directory without the manifest, which comes last and
  * has no data of the databases, is not a backup. With `--prune` the partial backups beside it are deleted before, and then those that
- * newer ones replace. Throws `StartError` or `Unavailable` with what to do; then it leaves no files.
+ * newer ones replace. Throws `StartError` or `Unavailable` with what to do; a backup that failed leaves nothing that it created.
  */
 export const backUp: Command = async (words, variables, output) => {
   const { directory, recipients, is_pruning } = parseWords(words)
   const encrypt = await encryptTo(recipients)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const { journal: signer } = readKeys(config, COMMAND_PURPOSES.backup)
-  await createEmpty(directory)
+  const is_created = await createEmpty(directory)
   const { system_name } = config
   const { printLine } = output
   const beside = dirname(resolve(directory))
-  if (is_pruning) await deleteAbandoned({ directory: beside, printLine })
   let newest_began_at = new Date(0)
+  let unreadable: readonly string[] = []
   await recordRun({ config, kind: 'backup', output }, async (covered_until) => {
-    const target = { directory, recipients, encrypt }
+    // Another run may write to the same directory, so only what this one created is deleted.
+    const files: string[] = []
+    const target = { directory, recipients, encrypt, onCreated: (path: string) => void files.push(path) }
     try {
+      if (is_pruning) unreadable = await deleteAbandoned({ directory: beside, printLine })
       const bytes = await writeBackup(target, covered_until, config, signer, output)
       newest_began_at = covered_until
       return { bytes: BigInt(bytes), covered_until }
     } catch (error) {
       // They are no backup, and the next one may need their room.
-      await deletePartial(directory)
+      await deletePartial({ files, directory: is_created ? directory : undefined }, output.printProgress)
       throw error
     }
   })
@@ -113,6 +118,7 @@ export const backUp: Command = async (words, variables, output) => {
     newest_began_at,
     signer,
     printLine,
+    unreadable,
   })
 }
 
@@ -152,7 +158,7 @@ async function writeBackup(
   const { system_name } = config
   const times = { began_at: began_at.toISOString(), ended_at: now().toISOString() }
   const manifest = { version, system_name, store, consistency, ...times, recipients, contents }
-  await writeManifest(directory, manifest, signer)
+  await writeManifest(directory, manifest, signer, target.onCreated)
   const bytes = contents.reduce((sum, content) => sum + content.bytes, 0)
   printLine(`the backup in ${directory} is complete: ${contents.length} files, ${bytes} bytes`)
   return bytes
@@ -175,8 +181,10 @@ function parseWords(words: readonly string[]) {
   )
 }
 
-async function createEmpty(directory: string): Promise<void> {
-  await makeDirectory(directory)
+/** Returns whether this run created the directory. Throws `StartError` unless it is empty. */
+async function createEmpty(directory: string): Promise<boolean> {
+  const is_created = await makeDirectory(directory)
   if ((await readdir(directory)).length > 0)
     throw new StartError(`${directory} is not empty: name a new directory`)
+  return is_created
 }

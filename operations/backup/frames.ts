@@ -23,14 +23,16 @@ const BLOCK_BYTES = 256 * 1024
 /**
  * Writes a new file, readable by its owner only: each frame after its length, encrypted by `encrypt`. Size and SHA-256 are of the
  * bytes in the file. The content is durable when the promise resolves; the name of the file is durable once its directory was
- * flushed, as `writeManifest` does.
+ * flushed, as `writeManifest` does. Calls `onCreated` once the file is its own; throws for a path that exists.
  */
 export async function writeFrames(
   path: string,
   frames: AsyncIterable<Uint8Array>,
   encrypt: ChangeBlocks,
+  onCreated?: (path: string) => void,
 ): Promise<FrameFile> {
   const handle = await open(path, 'wx', 0o600)
+  onCreated?.(path)
   try {
     const hash = createHash('sha256')
     let [bytes, count] = [0, 0]

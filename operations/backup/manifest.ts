@@ -46,16 +46,19 @@ export type Manifest = Readonly<z.infer<typeof MANIFEST>>
 
 /**
  * Writes the manifest, signed with the key of the purpose `journal`: it has the SHA-256 of each file, so nobody else can make or
- * change a backup. The backup is complete and durable when the promise resolves.
+ * change a backup. The backup is complete and durable when the promise resolves. Calls `onCreated` as `writeFrames` does.
  */
 export async function writeManifest(
   directory: string,
   manifest: Omit<Manifest, 'product' | 'format'>,
   signer: Pick<Signer, 'sign'>,
+  onCreated?: (path: string) => void,
 ): Promise<void> {
   const content = { product: PRODUCT, format: FORMAT, ...manifest }
   const text = JSON.stringify({ ...content, signature: signer.sign(signedText(content)) }, undefined, 2)
-  const handle = await open(join(directory, MANIFEST_FILE), 'wx', 0o600)
+  const path = join(directory, MANIFEST_FILE)
+  const handle = await open(path, 'wx', 0o600)
+  onCreated?.(path)
   try {
     await handle.writeFile(`${text}\n`)
     await handle.sync()

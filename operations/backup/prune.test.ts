@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { machineClock, useClock } from '#lib/base/time.ts'
 import { writeManifest } from './manifest.ts'
 import { deleteAbandoned, pruneBackups, replacedBackups } from './prune.ts'
 
@@ -76,18 +77,19 @@ afterEach(() => rm(directory, { recursive: true, force: true }))
 
 const DATA = 'payments.payments.documents'
 
-/** A backup with one file of `bytes`, of which its manifest says 3. */
+/** A backup with one file of `bytes`, of which its manifest says 3. A stuck one cannot be deleted: a directory is in the file's place. */
 async function makeBackup(
   name: string,
   began_ms: number,
-  { bytes = 3, system_name = 'multihub', signer = SIGNER } = {},
+  { bytes = 3, system_name = 'multihub', signer = SIGNER, is_stuck = false } = {},
 ): Promise<void> {
   const path = join(directory, name)
   await mkdir(path)
-  await writeFile(join(path, DATA), 'x'.repeat(bytes))
+  const data = join(path, DATA)
+  await (is_stuck ? mkdir(data) : writeFile(data, 'x'.repeat(bytes)))
   const began_at = new Date(began_ms).toISOString()
   const content = { role: 'payments', kind: 'documents', name: 'payments', file: DATA } as const
-  const contents = [{ ...content, frames: 1, bytes: 3, sha256: '' }]
+  const contents = [{ ...content, frames: 1, bytes: is_stuck ? (await stat(data)).size : 3, sha256: '' }]
   const store = { store: 'embedded', consistency: 'instant' } as const
   const times = { began_at, ended_at: began_at }
   await writeManifest(
@@ -97,13 +99,13 @@ async function makeBackup(
   )
 }
 
-async function linesOf(remove: (printLine: (line: string) => void) => Promise<void>) {
+async function linesOf(remove: (printLine: (line: string) => void) => Promise<unknown>) {
   const lines: string[] = []
   await remove((line) => lines.push(line.replaceAll(directory, '')))
   return lines.sort()
 }
 
-const prune = (): Promise<readonly string[]> =>
+const prune = (unreadable: readonly string[] = []): Promise<readonly string[]> =>
   linesOf((printLine) =>
     pruneBackups({
       directory,
@@ -111,6 +113,7 @@ const prune = (): Promise<readonly string[]> =>
       newest_began_at: new Date(TODAY),
       signer: SIGNER,
       printLine,
+      unreadable,
     }),
   )
 
@@ -152,18 +155,43 @@ test('only what newer complete backups replace is deleted', async () => {
   expect((await readdir(directory)).sort()).toEqual(left)
 })
 
+test('a backup that cannot be deleted does not keep the others, and is the error at the end', async () => {
+  await makeBackup('newest', TODAY)
+  await makeBackup('older', TODAY - 2 * 3_600_000)
+  await makeBackup('stuck', TODAY - 3_600_000, { is_stuck: true })
+  await expect(prune()).rejects.toThrow(
+    `the new backup is complete, but old ones cannot be deleted: ${join(directory, 'stuck')}`,
+  )
+  expect((await readdir(directory)).sort()).toEqual(['newest', 'stuck'])
+})
+
+test('a directory that is already printed as unreadable is not printed again', async () => {
+  const unreadable = join(directory, 'unreadable')
+  await mkdir(unreadable)
+  await symlink('manifest.json', join(unreadable, 'manifest.json'))
+  expect(await prune()).toHaveLength(1)
+  expect(await prune([unreadable])).toEqual([])
+})
+
 test('files without a manifest are deleted when nothing was written to them for a day', async () => {
-  const old = new Date(Date.now() - 2 * DAY_MS)
-  for (const [name, file] of [
-    ['killed', DATA],
-    ['still-runs', DATA],
-    ['notes', 'notes.txt'],
+  const later_ms = Date.now() + 2 * DAY_MS
+  for (const [name, file, modified_ms] of [
+    ['killed', DATA, Date.now()],
+    // As `cp -a` and rsync copy it.
+    ['copied-in', DATA, Date.now() - 2 * DAY_MS],
+    ['still-runs', DATA, later_ms],
+    ['notes', 'notes.txt', Date.now()],
   ] as const) {
     await mkdir(join(directory, name))
     await writeFile(join(directory, name, file), 'x')
-    if (name !== 'still-runs') await utimes(join(directory, name, file), old, old)
+    const modified = new Date(modified_ms)
+    await utimes(join(directory, name, file), modified, modified)
   }
-  expect(await linesOf((printLine) => deleteAbandoned({ directory, printLine }))).toEqual([
+  const deleteLines = () => linesOf((printLine) => deleteAbandoned({ directory, printLine }))
+  expect(await deleteLines()).toEqual([])
+  using _clock = { [Symbol.dispose]: useClock({ ...machineClock, now_ms: () => later_ms }) }
+  expect(await deleteLines()).toEqual([
+    'deleted /copied-in, a backup that was not completed',
     'deleted /killed, a backup that was not completed',
   ])
   expect((await readdir(directory)).sort()).toEqual(['notes', 'still-runs'])

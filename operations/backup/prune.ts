@@ -2,6 +2,7 @@ import { lstat, readdir, rmdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import { ignoreMissing, systemErrorCode } from '#lib/base/files.ts'
+import { StartError } from '#lib/base/start-error.ts'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ROLES } from '#lib/role/role.ts'
@@ -27,6 +28,8 @@ export interface PrunedDirectory {
   readonly newest_began_at: Date
   readonly signer: Pick<Signer, 'verify'>
   readonly printLine: CommandOutput['printLine']
+  /** The directories that `deleteAbandoned` has printed. */
+  readonly unreadable: readonly string[]
 }
 
 /**
@@ -62,35 +65,53 @@ function newestPerPeriod<Backup>(
 
 /**
  * Deletes the partial backups of a directory to which nothing was written for a day. They are no backups, so call it before a new one
- * begins: it may need their room.
+ * begins: it may need their room. Returns the directories that it printed because they cannot be read.
  */
 export async function deleteAbandoned({
   directory,
   printLine,
-}: Pick<PrunedDirectory, 'directory' | 'printLine'>): Promise<void> {
-  for (const path of await directoriesIn(directory))
-    await leavingAlone(path, printLine, async () => {
+}: Pick<PrunedDirectory, 'directory' | 'printLine'>): Promise<readonly string[]> {
+  const unreadable: string[] = []
+  for (const path of await directoriesIn(directory)) {
+    let abandoned: readonly string[] = []
+    const is_read = await leavingAlone(path, printLine, async () => {
       const names = await readdir(path)
-      if (!(await isAbandoned(path, names))) return
-      await deleteFiles(path, names)
-      printLine(`deleted ${path}, a backup that was not completed`)
+      if (await isAbandoned(path, names)) abandoned = names
     })
+    if (!is_read) unreadable.push(path)
+    if (abandoned.length > 0)
+      await deleteBackup(path, abandoned, 'a backup that was not completed', printLine)
+  }
+  return unreadable
 }
 
-/** Deletes the files of a backup that failed. Its directory stays. */
-export async function deletePartial(directory: string): Promise<void> {
-  const names = (await readdir(directory)).filter((name) => CONTENT_NAME.test(name))
-  for (const name of [MANIFEST_FILE, ...names]) await unlink(join(directory, name)).catch(ignoreMissing)
+/**
+ * Deletes what a failed backup created: its files, the manifest first, and its directory unless something else is in it. What
+ * cannot be deleted is printed and not thrown, because the caller has the cause of the failure to throw.
+ */
+export async function deletePartial(
+  { files, directory }: { readonly files: readonly string[]; readonly directory: string | undefined },
+  printProgress: CommandOutput['printProgress'],
+): Promise<void> {
+  const print = (path: string) => (error: unknown) => {
+    const code = systemErrorCode(error)
+    if (code !== 'ENOENT' && code !== 'ENOTEMPTY')
+      printProgress(`cannot delete ${path} of the failed backup (${code})`)
+  }
+  for (const path of files.toReversed()) await unlink(path).catch(print(path))
+  if (directory !== undefined) await rmdir(directory).catch(print(directory))
 }
 
 /**
  * Deletes the backups that newer ones replace. Call it only after a backup has succeeded. Whatever is not a complete backup of this
- * system is left alone, and printed when it looks like a damaged one, or cannot be read.
+ * system is left alone, and printed when it looks like a damaged one, or cannot be read. Throws `StartError` at the end if one
+ * could not be deleted.
  */
 export async function pruneBackups(pruned: PrunedDirectory): Promise<void> {
-  const { directory, newest_began_at, printLine } = pruned
+  const { directory, newest_began_at, printLine, unreadable } = pruned
   const good: { readonly path: string; readonly began_at: Date; readonly files: readonly string[] }[] = []
-  for (const path of await directoriesIn(directory))
+  const paths = (await directoriesIn(directory)).filter((path) => !unreadable.includes(path))
+  for (const path of paths)
     await leavingAlone(path, printLine, async () => {
       if (!(await readdir(path)).includes(MANIFEST_FILE)) return
       const manifest = await readGoodManifest(path, pruned)
@@ -98,11 +119,17 @@ export async function pruneBackups(pruned: PrunedDirectory): Promise<void> {
       const files = manifest.contents.map(({ file }) => file)
       if (began_at <= newest_began_at) good.push({ path, began_at, files })
     })
+  const stuck: string[] = []
   for (const { path, began_at, files } of replacedBackups(good)) {
     // Without its manifest it is no backup, so a killed deletion leaves none that looks complete.
-    await deleteFiles(path, [MANIFEST_FILE, ...files])
-    printLine(`deleted ${path}, the backup of ${began_at.toISOString()}, which newer ones replace`)
+    const names = [MANIFEST_FILE, ...files]
+    const description = `the backup of ${began_at.toISOString()}, which newer ones replace`
+    if (!(await deleteBackup(path, names, description, printLine))) stuck.push(path)
   }
+  if (stuck.length > 0)
+    throw new StartError(
+      `the new backup is complete, but old ones cannot be deleted: ${stuck.join(', ')}; delete them yourself`,
+    )
 }
 
 /** The directories beside each other, without links, which may lead anywhere. */
@@ -111,19 +138,24 @@ async function directoriesIn(directory: string): Promise<readonly string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(directory, name))
 }
 
-/** Does something with a directory, or prints why it is left alone: one that cannot be read must not keep the others. */
+/**
+ * Reads a directory, or prints why it is left alone: one that cannot be read must not keep the others. Returns whether it was
+ * read.
+ */
 async function leavingAlone(
   path: string,
   printLine: CommandOutput['printLine'],
-  act: () => Promise<void>,
-): Promise<void> {
+  read: () => Promise<void>,
+): Promise<boolean> {
   try {
-    await act()
+    await read()
+    return true
   } catch (error) {
     const code = systemErrorCode(error)
     if (!(error instanceof Unavailable) && code === undefined) throw error
     const reason = error instanceof Unavailable ? error.message : `${path} cannot be read (${code})`
     printLine(`left alone, and not counted as a backup: ${reason}`)
+    return false
   }
 }
 
@@ -144,8 +176,28 @@ async function isAbandoned(path: string, names: readonly string[]): Promise<bool
   if (names.length === 0 || !names.every((name) => CONTENT_NAME.test(name))) return false
   const files = await Promise.all(names.map((name) => lstat(join(path, name))))
   if (!files.every((file) => file.isFile())) return false
-  const written_ms = Math.max(...files.map(({ mtimeMs }) => mtimeMs))
+  // A copy of a backup can have the old times of its content, but not of its inodes.
+  const written_ms = Math.max(...files.flatMap(({ mtimeMs, ctimeMs }) => [mtimeMs, ctimeMs]))
   return clock.now_ms() - written_ms > PARTIAL_MS
+}
+
+/** Deletes a backup, and prints that it is deleted, or cannot be: one must not keep the others. Returns whether it is deleted. */
+async function deleteBackup(
+  path: string,
+  names: readonly string[],
+  description: string,
+  printLine: CommandOutput['printLine'],
+): Promise<boolean> {
+  try {
+    await deleteFiles(path, names)
+  } catch (error) {
+    const code = systemErrorCode(error)
+    if (code === undefined) throw error
+    printLine(`cannot delete ${path} (${code}), ${description}`)
+    return false
+  }
+  printLine(`deleted ${path}, ${description}`)
+  return true
 }
 
 /** Deletes these files one after the other, and their directory unless somebody has put more into it. */

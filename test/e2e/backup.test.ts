@@ -146,7 +146,7 @@ describe('a backup of embedded files', () => {
       await backUp(['--prune', join(parent, 'failed')], other_key, output).catch(explainStartError)
       expect(await readdir(join(parent, 'first'))).toContain('manifest.json')
       await backUp(['--prune', join(parent, 'second')], variables, output)
-      expect((await readdir(parent)).sort()).toEqual(['failed', 'second'])
+      expect((await readdir(parent)).sort()).toEqual(['second'])
     },
     LONG_MS,
   )
