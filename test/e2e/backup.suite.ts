@@ -100,7 +100,9 @@ async function expectRestore(
   const later =
     /^PROBLEM {2}(?:balances|payments): the payment (\S+) of the ledger entry (?:\S+ is missing|\S+:hold(?::resolve)? happened while the backup ran, and cannot be added)$/
   expect(problems.filter((line) => is_instant || !later.test(line))).toEqual([])
-  expect({ code: restored.code, log: restored.log }).toMatchObject({ code: problems.length > 0 ? 1 : 0 })
+  const code = problems.length > 0 ? 1 : 0
+  // The log says why it ended with another code.
+  expect(restored.code === code ? { code } : restored).toEqual({ code })
   return new Set(problems.map((line) => later.exec(line)?.[1] ?? ''))
 }
 
