@@ -231,7 +231,7 @@ test('a sort that fails leaves no secrets', () => {
   expect(existsSync(join(folder, '.local/secrets.yaml'))).toBe(false)
 })
 
-/** The path of programs, of which one fails when its arguments contain this text. */
+/** The path of programs, with a program that fails when its arguments contain this text. */
 function withFailing(program: string, refused: string): string {
   const programs = join(folder, 'programs')
   mkdirSync(programs)

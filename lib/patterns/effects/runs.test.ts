@@ -41,7 +41,7 @@ describe('the runs in a shared store', () => {
     expect(one.live()).toEqual([one.run_id])
   })
 
-  test('one that was declared dead stays dead, and its process goes on under a fresh run', async () => {
+  test('a run that was declared dead stays dead, and its process goes on under a fresh run', async () => {
     const store = new Heartbeats()
     const [lost, reader] = [store.reach(), store.reach()]
     const [two, one] = [await lost.start(), await reader.start()]

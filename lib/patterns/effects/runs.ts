@@ -90,7 +90,7 @@ export function createRunStore(
       const run = { ...keyOf(run_id), ...state }
       const replaced = before === undefined ? undefined : await replaceVersion(collection, run, before)
       if (replaced !== undefined) return replaced.version
-      // An earlier heartbeat may have been written without an answer. One that is gone was dead for so long that it expired.
+      // An earlier heartbeat may have been written without an answer. A heartbeat that is gone was dead for so long that it expired.
       const isOver = (current: RunDocument | undefined): boolean =>
         current === undefined ? before !== undefined : current.is_dead === true
       const stored = await upsert(linearizable, keyOf(run_id), (current) =>

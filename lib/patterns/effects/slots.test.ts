@@ -19,7 +19,7 @@ test('any processes divide all slots among them, each at most its part', () => {
   )
 })
 
-test('a process alone has all slots, and one that is not a member has none', () => {
+test('a process alone has all slots, and a process that is not a member has none', () => {
   expect(createDivision('one')(['one'])).toEqual(WHOLE_ASSIGNMENT)
   expect(createDivision('one')(['two']).own).toEqual([])
   expect(createDivision('one')([]).own).toEqual([])
@@ -39,7 +39,7 @@ test('the documents of one merchant are spread over all slots, each always in th
   }
 })
 
-test('the ranges of the due work are those of the slots', () => {
+test('the due work has one range for each slot', () => {
   const to = new Date(1)
   expect(dueRanges({ to }, [3, 5])).toEqual([
     { equals: [3], to },

@@ -17,7 +17,7 @@ export function dueRanges(times: Pick<Range, 'from' | 'to'>, slots = ALL_SLOTS):
   return slots.map((slot) => ({ equals: [slot], ...times }))
 }
 
-/** How the slots are divided: those of this process, whose due work it takes at once, and those of the other processes. */
+/** How the slots are divided: the slots of this process, whose due work it takes at once, and the slots of the other processes. */
 export interface SlotAssignment {
   readonly own: readonly number[]
   readonly others: readonly number[]

@@ -22,7 +22,7 @@ interface SweepVisitor<D> {
 const OVERDUE_MS = 2_000
 /** The first page costs at most this when other processes have a backlog. */
 const FIRST_PAGE_SIZE = 16
-/** Few at once, because all processes that have room take the work of one that is dead or full. */
+/** Few at once, because all processes that have room take the work of a process that is dead or full. */
 const OTHERS_CONCURRENCY = 4
 
 /**

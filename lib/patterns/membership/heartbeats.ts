@@ -19,10 +19,10 @@ interface HeartbeatOptions {
 }
 
 /**
- * Writes the heartbeat of a process again and again, and reads those of all processes after each one that was confirmed. The next
- * heartbeat never waits for a reading, so a slow one makes no living process look dead. Nothing is counted while this process cannot
- * write, nor at the first reading after a failure, which may be the first that the others could be seen at. A slow
- * reading counts once: this process could write meanwhile, so the others could too.
+ * Writes the heartbeat of a process again and again, and reads the heartbeats of all processes after each own heartbeat that
+ * was confirmed. The next heartbeat never waits for a reading, so a slow one makes no living process look dead. Nothing is counted
+ * while this process cannot write, nor at the first reading after a failure, which may be the first that the others could be seen at.
+ * A slow reading counts once: this process could write meanwhile, so the others could too.
  */
 export function createHeartbeats({ beat, read, heartbeat_ms = HEARTBEAT_MS }: HeartbeatOptions) {
   let confirmed_ms = Number.NEGATIVE_INFINITY
