@@ -50,6 +50,8 @@ beforeAll(async () => {
     delivery_id: uuid(delivery_id),
     replay_id: uuid(replay?.replayId ?? ''),
     entry_id: { foreign: `${payment_id}:credit`, missing: `${randomUUID()}:credit` },
+    // No gateway runs here; services/backoffice/door/exchanges.test.ts asks for a request of another merchant.
+    request_id: uuid(randomUUID()),
   }
   const { merchant } = await system
     .operator(MerchantService)
