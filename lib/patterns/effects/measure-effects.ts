@@ -1,7 +1,7 @@
 import { now } from '#lib/base/time.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
-import { callback_delay } from '../callback-delay.ts'
+import { oldest_due_callback } from '../oldest-due-callback.ts'
 import { dueAt, type EffectDocument, LANES } from './effect.ts'
 import { dueRanges } from './slots.ts'
 
@@ -32,7 +32,7 @@ export function measureEffects<D extends EffectDocument>(
     () => readAndSet(documents, collection),
     () => {
       for (const lane of LANES) oldest_due.remove({ documents, lane })
-      callback_delay.remove({ waits_in: documents })
+      oldest_due_callback.remove({ waits_in: documents })
       stuck_documents.remove({ documents })
     },
   )
@@ -50,7 +50,7 @@ async function readAndSet<D extends EffectDocument>(
     const oldest_ms = Math.min(...times.map((time) => time?.getTime() ?? at.getTime()))
     const seconds = (at.getTime() - oldest_ms) / 1_000
     oldest_due.set({ documents, lane }, seconds)
-    if (lane === 'event') callback_delay.set({ waits_in: documents }, seconds)
+    if (lane === 'event') oldest_due_callback.set({ waits_in: documents }, seconds)
   }
   const stuck = await collection.find('by_stuck', {}, { limit: STUCK_MAX })
   stuck_documents.set({ documents }, stuck.length)

@@ -1,5 +1,5 @@
 import { ENVIRONMENTS } from '#lib/contract/environment.ts'
-import { callback_delay } from '#lib/patterns/callback-delay.ts'
+import { oldest_due_callback } from '#lib/patterns/oldest-due-callback.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { breakerState } from '../domain/breaker.ts'
 import type { Delivery } from '../domain/delivery.ts'
@@ -108,6 +108,6 @@ function setGauges(owned: Iterable<OwnedDestination>, slots: Slots, at: Date, wa
     oldest_ms = Math.min(oldest_ms, queue.firstDueMs())
   }
   for (const [state, count] of Object.entries(states)) breakers.set({ state }, count)
-  callback_delay.set({ waits_in: 'deliveries' }, (at.getTime() - oldest_ms) / 1_000)
+  oldest_due_callback.set({ waits_in: 'deliveries' }, (at.getTime() - oldest_ms) / 1_000)
   for (const [health, count] of Object.entries(slots.inUse())) slots_in_use.set({ health }, count)
 }
