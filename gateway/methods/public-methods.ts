@@ -1,7 +1,7 @@
 import { attachmentFinalize, attachmentGet, attachmentPrepare, attachmentStatus } from './attachments.ts'
 import { balanceGet } from './balance-get.ts'
 import { chargebackAttachmentsList, chargebackGet, chargebackList, chargebackSummary } from './chargebacks.ts'
-import { paymentNotification, paymentStatus, webhookResend } from './existing-payments.ts'
+import { paymentNotification, paymentStatus } from './existing-payments.ts'
 import { gatewayPing } from './gateway-ping.ts'
 import type { MethodDeps, MethodTable, PublicMethod } from './method.ts'
 import { paymentIn, paymentOut } from './new-payments.ts'
@@ -24,6 +24,7 @@ import {
   ticketReopen,
   ticketSummary,
 } from './tickets.ts'
+import { webhookResend } from './webhook-resend.ts'
 
 /** The methods that a request envelope names in its field `method`, in the order of `METHODS`. */
 export const ENVELOPE_METHODS: readonly PublicMethod[] = [

@@ -1,9 +1,9 @@
 import { createsPayment, methodTitle } from '#lib/contract/methods.ts'
 import type { JsonSchema } from '#lib/contract/view.ts'
 import { jsonSchemaOf } from '../../gateway/json/json-schema.ts'
-import { webhookResend } from '../../gateway/methods/existing-payments.ts'
 import type { PublicMethod } from '../../gateway/methods/method.ts'
 import { ENVELOPE_METHODS } from '../../gateway/methods/public-methods.ts'
+import { webhookResend } from '../../gateway/methods/webhook-resend.ts'
 
 /** A type of the public interface, as the printers of all languages read it. */
 export type Type =
