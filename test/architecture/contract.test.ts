@@ -97,19 +97,42 @@ test('no clause of the contract has more than 80 words', () => {
   expect(clauses.length).toBeGreaterThan(150)
 })
 
-test('the README of the contract says of each section of the specification where it is implemented', async () => {
-  const readme = await readFile(join(ROOT, FOLDER, 'README.md'), 'utf8')
-  const rows = [...readme.matchAll(/^\| ([^|`]+) \| [^|]*\]\(\.\.\/\.\.\/[^|]* \|/gm)].map(([, name = '']) =>
-    sectionAnchor(name),
-  )
+/** A row of the table that leads from a sentence of the specification to its code. */
+interface Row {
+  readonly section: string
+  /** The cell with the files and what to search in them. */
+  readonly place: string
+}
+
+const readme = await readFile(join(ROOT, FOLDER, 'README.md'), 'utf8')
+/** The first cell has the heading of the section, perhaps the number of an item, and what the sentence says. */
+const rows: readonly Row[] = [
+  ...readme.matchAll(/^\| ([^|:`]+?)(?: \d+)?: [^|]+ \| ([^|]*\]\([^|]*) \|/gm),
+].map(([, name = '', place = '']) => ({ section: sectionAnchor(name), place }))
+
+test('the README of the contract says of the sentences of each section where they are implemented, in their order', () => {
   // A chapter with sections of its own has no row.
   const chapters = [...specification.matchAll(/^## (.+)\n\n### /gm)].map(([, name = '']) =>
     sectionAnchor(name),
   )
-  const chapters_with_text = ['spec-Endpoints']
-  expect(sections.filter((name) => !rows.includes(name)).sort()).toEqual(
-    [...chapters, ...chapters_with_text].sort(),
+  const named = [...new Set(rows.map(({ section }) => section))]
+  const wanted = sections.filter((name) => !chapters.includes(name))
+  expect(named).toEqual(['spec-First-paragraph', ...wanted])
+  expect(rows.length).toBeGreaterThan(200)
+})
+
+test('what a row of that table tells to search is in a file of the row', async () => {
+  const missing = await Promise.all(
+    rows.map(async ({ section, place }) => {
+      const paths = [...place.matchAll(/\]\(\.\.\/\.\.\/([^)]+\.\w+)\)/g)].map(([, path = '']) => path)
+      const files = await Promise.all(paths.map((path) => readFile(join(ROOT, path), 'utf8')))
+      const names = [...place.matchAll(/\) ((?:`[\w-]+` ?)+)/g)].flatMap(
+        ([, list = '']) => list.match(/[\w-]+/g) ?? [],
+      )
+      return names.filter((name) => !files.some((text) => text.includes(name))).map((name) => [section, name])
+    }),
   )
+  expect(missing.flat()).toEqual([])
 })
 
 test('every citation of a rule, a clause or a section of the specification leads to a page of the contract', () => {
