@@ -100,6 +100,8 @@ test('no clause of the contract has more than 80 words', () => {
 /** A row of the table that leads from a sentence of the specification to its code. */
 interface Row {
   readonly section: string
+  /** The number of the item of the section; empty without one. */
+  readonly item: string
   /** The cell with the files and what to search in them. */
   readonly place: string
 }
@@ -107,8 +109,8 @@ interface Row {
 const readme = await readFile(join(ROOT, FOLDER, 'README.md'), 'utf8')
 /** The first cell has the heading of the section, perhaps the number of an item, and what the sentence says. */
 const rows: readonly Row[] = [
-  ...readme.matchAll(/^\| ([^|:`]+?)(?: \d+)?: [^|]+ \| ([^|]*\]\([^|]*) \|/gm),
-].map(([, name = '', place = '']) => ({ section: sectionAnchor(name), place }))
+  ...readme.matchAll(/^\| ([^|:`]+?)(?: (\d+))?: [^|]+ \| ([^|]*\]\([^|]*) \|/gm),
+].map(([, name = '', item = '', place = '']) => ({ section: sectionAnchor(name), item, place }))
 
 test('the README of the contract says of the sentences of each section where they are implemented, in their order', () => {
   // A chapter with sections of its own has no row.
@@ -119,6 +121,17 @@ test('the README of the contract says of the sentences of each section where the
   const wanted = sections.filter((name) => !chapters.includes(name))
   expect(named).toEqual(['spec-First-paragraph', ...wanted])
   expect(rows.length).toBeGreaterThan(200)
+})
+
+test('each numbered item of the specification has a row in that table', () => {
+  const missing = specification.split(/^##+ /m).flatMap((part) => {
+    const section = sectionAnchor(/^[^(\n]+/.exec(part)?.[0] ?? '')
+    const numbers = rows.filter((row) => row.section === section).map(({ item }) => item)
+    // Not the lines of a signed text, which are code only, and not an item that leaves all open.
+    const items = [...part.matchAll(/^(\d+)\. (?!`[^`]+`(?: \(hex\))?$)(?![^.]*: not shown\.$)/gm)]
+    return items.flatMap(([, number = '']) => (numbers.includes(number) ? [] : [`${section} ${number}`]))
+  })
+  expect(missing).toEqual([])
 })
 
 test('what a row of that table tells to search is in a file of the row', async () => {
