@@ -134,7 +134,7 @@ test('each numbered item of the specification has a row in that table', () => {
   expect(missing).toEqual([])
 })
 
-test('what a row of that table tells to search is in a file of the row', async () => {
+test('each name that a row of that table gives is in a file of the row', async () => {
   const missing = await Promise.all(
     rows.map(async ({ section, place }) => {
       const paths = [...place.matchAll(/\]\(\.\.\/\.\.\/([^)]+\.\w+)\)/g)].map(([, path = '']) => path)
