@@ -33,6 +33,7 @@ interface Panel {
 /** Levels of the whole store, which each process shows. */
 const STORED = [
   'multihub_effects_oldest_due_seconds',
+  'multihub_effects_due',
   'multihub_stuck_effect_documents',
   'multihub_open_anomalies',
   'multihub_waiting_deliveries',
@@ -175,6 +176,9 @@ test.each([
   ['multihub_provider_circuit_openings_total', ['provider_account']],
   ['multihub_effect_failures_total', ['kind']],
   ['multihub_effects_oldest_due_seconds', ['documents', 'lane']],
+  ['multihub_effects_due', ['documents', 'lane']],
+  ['multihub_event_loop_seconds_total', ['pod', 'instance']],
+  ['multihub_call_slots_in_use', ['calls', 'pod', 'instance']],
   ['multihub_stuck_effect_documents', ['documents']],
   ['multihub_anomalies_total', ['kind']],
   ['multihub_anomalies_resolved_total', ['resolution']],
@@ -306,7 +310,7 @@ function areShown({ expr, legendFormat }: Target, labels: readonly string[]): bo
 
 /** The unit of the values of an expression. */
 function unitOf(expr: string): unknown {
-  if (expr.startsWith('rate(process_cpu')) return 'percentunit'
+  if (/^rate\((process_cpu|multihub_event_loop)/.test(expr)) return 'percentunit'
   if (expr.includes('histogram_quantile')) return 's'
   if (expr.includes('rate(')) return expect.stringMatching(/^(reqps|ops)$/)
   if (/_seconds\b/.test(expr)) return 's'

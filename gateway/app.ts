@@ -7,6 +7,7 @@ import { type ConnectionLimit, createConnectionLimit, peerOf } from '#lib/http/c
 import { networkOf } from '#lib/http/network-of.ts'
 import { clientAddress, type ProxyWatch } from '#lib/http/trusted-proxies.ts'
 import { toPublicError } from '#lib/rpc/errors.ts'
+import { inCallSlot, waitOutside } from '#lib/telemetry/call-slots.ts'
 import { inSpan } from '#lib/telemetry/span.ts'
 import {
   type AuthenticationDeps,
@@ -158,7 +159,7 @@ function createPipeline(
       isAuthenticated: () => context.sign !== undefined,
     })
     try {
-      const body = await readBody(exchange, reservation)
+      const body = await waitOutside(() => readBody(exchange, reservation))
       const caller = await authenticate(exchange, body)
       connections.markAuthenticated(peerOf(request.socket))
       body_memory.markProven(callerNetwork())
@@ -168,7 +169,7 @@ function createPipeline(
       reservation.release()
     }
   }
-  return async (exchange: Exchange): Promise<unknown> => {
+  const handle = async (exchange: Exchange): Promise<unknown> => {
     checkJsonRequestHead(exchange.request)
     const { caller, request } = await readAndAuthenticate(exchange)
     const method = methodOf(request, caller)
@@ -187,6 +188,7 @@ function createPipeline(
       endRequest()
     }
   }
+  return (exchange: Exchange) => inCallSlot('public', () => handle(exchange))
 }
 
 /**

@@ -3,7 +3,8 @@ import type { Trace } from './trace.ts'
 
 /**
  * The data of a request that travels with it through every RPC: the gateway's request id, its place in a W3C trace, the
- * calling role, its deadline on the monotonic clock, and the act of the operator that it is. Background work has a trace at most.
+ * calling role, its deadline on the monotonic clock, the act of the operator that it is, and its slot. Background work has a trace
+ * at most.
  */
 export interface RequestContext {
   readonly request_id?: string
@@ -11,6 +12,14 @@ export interface RequestContext {
   readonly caller?: string
   readonly deadline_ms?: number
   readonly act?: { readonly audit_id: string; is_over: boolean }
+  readonly slot?: CallSlot
+}
+
+/** The slot of a call in the count of the calls that the process works on. `waits` are for other processes (`call-slots.ts`). */
+export interface CallSlot {
+  readonly in_use: { value: number }
+  waits: number
+  is_over: boolean
 }
 
 const storage = new AsyncLocalStorage<RequestContext>()

@@ -212,6 +212,20 @@ export function describeMetrics(): readonly MetricDescription[] {
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
+let last_use = performance.eventLoopUtilization()
+const event_loop_seconds: Counter<'state'> = new Counter({
+  name: 'multihub_event_loop_seconds_total',
+  help: 'Time of the event loop of this process: active while it works, idle while it waits. One without idle time is full.',
+  labelNames: ['state'],
+  registers: [registry],
+  collect() {
+    const { active, idle } = last_use
+    last_use = performance.eventLoopUtilization()
+    event_loop_seconds.inc({ state: 'active' }, Math.max(0, last_use.active - active) / 1_000)
+    event_loop_seconds.inc({ state: 'idle' }, Math.max(0, last_use.idle - idle) / 1_000)
+  },
+})
+
 let collecting = false
 
 /** Starts to measure the process itself: processor, memory, event loop, garbage collection. Repeated calls do nothing. */

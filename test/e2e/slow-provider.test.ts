@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { clock } from '#lib/base/time.ts'
 import { eventually } from '../support/eventually.ts'
 import { merchantClient } from '../support/merchant.ts'
 import { type SystemHere, startHere } from '../support/system.ts'
@@ -16,7 +17,33 @@ beforeAll(async () => {
 })
 afterAll(() => system.end())
 
-test('a provider that does not respond to one merchant does not delay another', async () => {
+/** The metrics of the process, as a scraper reads them: the sum of the series whose line begins in this way. */
+async function readMetrics(): Promise<(series: string) => number> {
+  const response = await fetch(`${system.demo().health_url}/metrics`)
+  const lines = (await response.text()).split('\n')
+  return (series) =>
+    lines
+      .filter((line) => line.startsWith(series))
+      .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0)
+}
+
+/** The part of the time in which the event loop worked, over at least a second. Runs `work` in that time. */
+async function eventLoopUse(work: () => void): Promise<number> {
+  const loop = 'multihub_event_loop_seconds_total{state='
+  const before = await readMetrics()
+  work()
+  const grown = async () => {
+    const after = await readMetrics()
+    const [active = 0, idle = 0] = ['active', 'idle'].map(
+      (state) => after(`${loop}"${state}"}`) - before(`${loop}"${state}"}`),
+    )
+    return { active, idle }
+  }
+  const { active, idle } = await eventually(grown, (part) => (part?.active ?? 0) + (part?.idle ?? 0) >= 1)
+  return active / (active + idle)
+}
+
+test('a provider that does not respond to one merchant delays no other merchant, and makes no process look busy', async () => {
   const alpha = merchantClient(system.demo, 'alpha')
   const beta = merchantClient(system.demo, 'beta')
   let answered = 0
@@ -35,6 +62,24 @@ test('a provider that does not respond to one merchant does not delay another', 
   const { body } = await beta.deposit(10_000)
   expect(body.result.payment.status.status).toBe('processing')
   expect(answered).toBe(0)
+
+  // What the autoscalers read (deploy/components/autoscaling-keda): the calls that wait are there, and use no slot.
+  const held = await readMetrics()
+  expect(held('multihub_gateway_requests_in_flight')).toBeGreaterThanOrEqual(HELD)
+  expect(held('multihub_rpc_in_flight')).toBeGreaterThanOrEqual(HELD)
+  expect(held('multihub_effects_in_flight{lane="external"}')).toBeGreaterThanOrEqual(HELD)
+  await eventually(readMetrics, (read) => read?.('multihub_call_slots_in_use') === 0)
+  expect(held('multihub_effects_due{documents="payments"')).toBe(0)
+  expect(await eventLoopUse(() => {})).toBeLessThan(0.7)
+  expect(answered).toBe(0)
+})
+
+test('an event loop that computes without a pause is in full use', async () => {
+  const use = await eventLoopUse(() => {
+    const end_ms = clock.monotonic_ms() + 1_000
+    while (clock.monotonic_ms() < end_ms);
+  })
+  expect(use).toBeGreaterThan(0.7)
 })
 
 // P4, P5

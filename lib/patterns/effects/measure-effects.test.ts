@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { now } from '#lib/base/time.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createBudget } from './budget.ts'
@@ -28,6 +29,23 @@ test('the age of the oldest due effect of each lane is measured, and what is stu
   expect(await ageOf('money')).toBeGreaterThanOrEqual(90)
   expect(await ageOf('external')).toBe(0)
   expect(await readMetric('multihub_stuck_effect_documents{documents="items"}')).toBe(1)
+})
+
+test('due effects of the lanes money and event are counted, and effects that a process has or that call a provider are not', async () => {
+  const fixture = open()
+  await fixture.store(3, defineKind('pay', 'money'), 90_000)
+  await fixture.store(2, defineKind('tell', 'event'), 90_000)
+  await fixture.store(4, defineKind('ask', 'external'), 90_000)
+  const taken = itemWith('taken', defineKind('pay', 'money'), 90_000)
+  const lease = { token: 'of another process', until: new Date(now().getTime() + 60_000) }
+  const effects = taken.effects.map((effect) => ({ ...effect, lease }))
+  await fixture.items.insert(withDueTimes({ ...taken, effects }, now()))
+  await measureEffects('items', fixture.items)
+  const counts = (await metricsText()).split('\n').filter((line) => /^multihub_effects_due\{/.test(line))
+  expect(counts.sort()).toEqual([
+    'multihub_effects_due{documents="items",lane="event"} 2',
+    'multihub_effects_due{documents="items",lane="money"} 3',
+  ])
 })
 
 // O10: an event that cannot reach the notifier is a callback that is late.

@@ -2,12 +2,17 @@ import { now } from '#lib/base/time.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { oldest_due_callback } from '../oldest-due-callback.ts'
-import { dueAt, type EffectDocument, LANES } from './effect.ts'
+import { dueAt, type EffectDocument, LANES, type Lane } from './effect.ts'
 import { dueRanges } from './slots.ts'
 
 const oldest_due = gauge(
   'multihub_effects_oldest_due_seconds',
   'How long the longest-waiting effect has been due, its failed tries included, in the whole store.',
+  ['documents', 'lane'],
+)
+const due_documents = gauge(
+  'multihub_effects_due',
+  'Documents in the whole store with an effect that is due and that no process has taken yet; 1,000 at most. Retries that wait and calls of providers are not counted.',
   ['documents', 'lane'],
 )
 const stuck_documents = gauge(
@@ -19,7 +24,13 @@ const stuck_documents = gauge(
 const STUCK_MAX = 100
 
 /**
- * Measures what waits in a collection: nine small reads. An effect has been due since the first time that it could run: a
+ * How much is read of the due work of each lane. More processes help with what is due in the lanes `money` and `event`, so it is
+ * counted. What waits for a provider, they do not shorten: it is not counted, so that nobody can start processes by it.
+ */
+const READ_MAX: Readonly<Record<Lane, number>> = { money: 1_000, independent: 1, external: 1, event: 1_000 }
+
+/**
+ * Measures what waits in a collection: nine reads, which are small while no work waits. An effect has been due since the first time that it could run: a
  * failed try, a crash or a postponement ends nothing, but a repeated one, such as a poll, begins anew with each run. All
  * processes of a role measure the same store, because each of them may be the only one that runs. When a read fails, the
  * metrics of the collection have no value.
@@ -31,7 +42,10 @@ export function measureEffects<D extends EffectDocument>(
   return measureOrForget(
     () => readAndSet(documents, collection),
     () => {
-      for (const lane of LANES) oldest_due.remove({ documents, lane })
+      for (const lane of LANES) {
+        oldest_due.remove({ documents, lane })
+        due_documents.remove({ documents, lane })
+      }
       oldest_due_callback.remove({ waits_in: documents })
       stuck_documents.remove({ documents })
     },
@@ -44,12 +58,14 @@ async function readAndSet<D extends EffectDocument>(
 ): Promise<void> {
   const at = now()
   for (const lane of LANES) {
-    const [first] = await collection.find(`by_${lane}_slot`, dueRanges({ to: at }), { limit: 1 })
+    const limit = READ_MAX[lane]
+    const due = await collection.find(`by_${lane}_slot`, dueRanges({ to: at }), { limit })
     const [delayed] = await collection.find('by_delayed', { equals: [lane], to: at }, { limit: 1 })
-    const times = [first && dueAt(first, lane), delayed?.delayed_since]
+    const times = [due[0] && dueAt(due[0], lane), delayed?.delayed_since]
     const oldest_ms = Math.min(...times.map((time) => time?.getTime() ?? at.getTime()))
     const seconds = (at.getTime() - oldest_ms) / 1_000
     oldest_due.set({ documents, lane }, seconds)
+    if (limit > 1) due_documents.set({ documents, lane }, due.length)
     if (lane === 'event') oldest_due_callback.set({ waits_in: documents }, seconds)
   }
   const stuck = await collection.find('by_stuck', {}, { limit: STUCK_MAX })

@@ -5,6 +5,7 @@ import type { Release } from '#lib/base/limit.ts'
 import { every, now, type Timer } from '#lib/base/time.ts'
 import { Conflict } from '#lib/store/errors.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
+import { waitOutside } from '#lib/telemetry/call-slots.ts'
 import { type Log, log } from '#lib/telemetry/log.ts'
 import { level } from '#lib/telemetry/metrics.ts'
 import { inSpan, type SpanDescription, type SpanKind } from '#lib/telemetry/span.ts'
@@ -279,10 +280,11 @@ function runHandler<D extends EffectDocument>(
 ): Promise<DocumentChange<D>> {
   const running = in_flight.of({ lane: effect.lane })
   running.value += 1
+  const run = () => bound.run(effect, document)
   return withoutDeadline(() =>
     inSpan(spanOf(document, effect), async (span) => {
       try {
-        const change = await bound.run(effect, document)
+        const change = await (effect.lane === 'external' ? waitOutside(run) : run())
         if (bound.repeats) return change
         return (current) =>
           change({ ...current, effects: current.effects.filter(({ id }) => id !== effect.id) })

@@ -11,6 +11,7 @@ import { currentAct, currentRequest } from '#lib/base/context.ts'
 import { clock } from '#lib/base/time.ts'
 import { formatTrace } from '#lib/base/trace.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { waitOutside } from '#lib/telemetry/call-slots.ts'
 import { fromConnectError } from '../errors.ts'
 import { AUDIT_HEADER, CALL_TIMEOUT_MS, MESSAGE_MAX_BYTES } from '../settings.ts'
 
@@ -64,7 +65,7 @@ export function createUnaryTransport(send: (call: OutgoingCall) => Promise<Uint8
         }
         if (signal?.aborted === true)
           throw new ConnectError('the call was cancelled before it was sent', Code.Canceled)
-        const message = fromBinary(method.output, await send(call))
+        const message = fromBinary(method.output, await waitOutside(() => send(call)))
         return {
           stream: false,
           service: method.parent,

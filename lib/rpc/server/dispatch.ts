@@ -4,6 +4,7 @@ import { currentRequest, endAct, withRequest } from '#lib/base/context.ts'
 import { clock, elapsedSince } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { inCallSlot } from '#lib/telemetry/call-slots.ts'
 import type { Log, LogFields } from '#lib/telemetry/log.ts'
 import { histogram, level } from '#lib/telemetry/metrics.ts'
 import { inSpan, type SpanDescription } from '#lib/telemetry/span.ts'
@@ -221,8 +222,10 @@ export function createEndpointFactory(log: Log): CreateEndpoint {
         try {
           return await forPermitted(incoming, started_ms, async ({ deadline_ms, caller }) => {
             if (in_progress > CALLS_MAX) throw new Unavailable(`more than ${CALLS_MAX} calls are in progress`)
-            const response = await inSpan(policy.isOutside(caller) ? entry_span : span, () =>
-              run(method, handler, incoming, deadline_ms, report),
+            const response = await inCallSlot('rpc', () =>
+              inSpan(policy.isOutside(caller) ? entry_span : span, () =>
+                run(method, handler, incoming, deadline_ms, report),
+              ),
             )
             report.answered(started_ms)
             return response
