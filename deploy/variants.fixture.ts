@@ -5,7 +5,12 @@ import { parse } from 'yaml'
 
 /** The production overlay with components that a cluster may have. Gateway API and Ingress exclude each other. */
 export const VARIANTS: Readonly<Record<string, readonly string[]>> = {
-  'with the Gateway API and cert-manager': ['gateway-api', 'cert-manager', 'priority-classes'],
+  'with the Gateway API, cert-manager and KEDA': [
+    'gateway-api',
+    'cert-manager',
+    'priority-classes',
+    'autoscaling-keda',
+  ],
   'with an Ingress and External Secrets': ['ingress', 'external-secrets'],
 }
 
