@@ -87,11 +87,16 @@ function growthOf(minute: number, is_last_week: boolean, fault: Fault, next: () 
   return { ...own, ...requestsOf(begun, has('slow_creates'), next) }
 }
 
-/** The requests of a minute. Each thousandth is answered with 2002, and at night each is a large part of all. */
+/**
+ * The requests of a minute. Each thousandth is answered with 2002, and at night each is a large part of all. A method and a service
+ * with few requests fail more often, but too few times to wake anybody.
+ */
 function requestsOf(begun: number, is_slow: boolean, next: () => number): Growth {
   const failed = someOf(begun, 0.001, next)
   const good = begun - failed
   const fast = someOf(good, is_slow ? 0.5 : 0.96, next)
+  const few = someOf(begun, 0.02, next)
+  const few_failed = someOf(few, 0.02, next)
   const requests = 'multihub_gateway_request_seconds'
   return {
     [`${requests}_count{method="payment.in",code="2002"}`]: failed,
@@ -100,8 +105,12 @@ function requestsOf(begun: number, is_slow: boolean, next: () => number): Growth
     [`${requests}_bucket{method="payment.in",code="ok",le="2.5"}`]: is_slow ? fast : good,
     [`${requests}_bucket{method="payment.in",code="ok",le="10"}`]: good,
     [`${requests}_bucket{method="payment.in",code="ok",le="+Inf"}`]: good,
-    'multihub_rpc_seconds_count{code="Internal"}': someOf(begun, 0.0005, next),
-    'multihub_rpc_seconds_count{code="Ok"}': begun * 5,
+    [`${requests}_count{method="ticket.list",code="2001"}`]: few_failed,
+    [`${requests}_count{method="ticket.list",code="ok"}`]: few - few_failed,
+    'multihub_rpc_seconds_count{service="support",code="Internal"}': few_failed,
+    'multihub_rpc_seconds_count{service="support",code="Ok"}': few - few_failed,
+    'multihub_rpc_seconds_count{service="payments",code="Internal"}': someOf(begun, 0.0005, next),
+    'multihub_rpc_seconds_count{service="payments",code="Ok"}': begun * 5,
   }
 }
 

@@ -35,9 +35,9 @@ const WITHOUT_ACT = [
   'provider-callbacks-unverified',
   'receipts-missing',
   'registry-old',
-  'requests-failing',
   'role-gone',
   'role-unready',
+  'rpcs-failing',
   'store-slow',
   'versions-mixed',
 ]
