@@ -1,7 +1,12 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { Code, ConnectError } from '@connectrpc/connect'
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { fromConnectError, toConnectError } from '#lib/rpc/errors.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
 import { createEffect, type Effect, type Lane } from './effect.ts'
-import { createOutcomeBatcher, type EffectOutcome, type OutcomeBatcher } from './outcomes.ts'
+import { createOutcomeBatcher, type EffectOutcome, type OutcomeBatcher, recordFailure } from './outcomes.ts'
 
 interface Note {
   readonly words: readonly string[]
@@ -106,4 +111,24 @@ test('reports a failed joint write to each of its outcomes', async () => {
   const finished = Promise.allSettled(effects.map((effect) => other.finish(outcomeOf(effect))))
   await clock.advance(LEASE_MS)
   expect((await finished).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+})
+
+const answered = (error: Error) => fromConnectError(toConnectError(error))
+
+// One line per failed thing, in the process that met the failure.
+test.each([
+  [
+    'a role that answers that it lacks its database, because it has logged that',
+    answered(new Unavailable('no database')),
+    0,
+  ],
+  ['a fault of another role, because it has logged that', answered(new TypeError('a fault')), 0],
+  ['a role that cannot be reached', fromConnectError(new ConnectError('refused', Code.Unavailable)), 1],
+  ['a refusal of another role, which only we take for a failure', answered(new PublicError(6004)), 1],
+  ['a failure of this process', new Error('broken'), 1],
+])('a try of an effect that fails by %s has this many lines', (_cause, error, lines) => {
+  const warn = jest.spyOn(log, 'warn').mockImplementation(() => {})
+  recordFailure(leased('failed', 'money'), 3, 1_000, error)
+  expect(warn).toHaveBeenCalledTimes(lines)
+  warn.mockRestore()
 })

@@ -1,4 +1,6 @@
 import { now, withTimeout } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import { isLoggedByItsOwner } from '#lib/rpc/errors.ts'
 import type { Stored } from '#lib/store/store.ts'
 import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
@@ -125,7 +127,7 @@ export function recordFailure<D extends EffectDocument>(
   if (is_stuck) stuck_effects.increment({ kind: effect.kind })
   const fields = { effect: effect.id, kind: effect.kind, tries: effect.tries, error }
   if (is_stuck) unlimited_log.error(fields, 'effect is stuck; retry it when the cause is fixed')
-  else log.warn(fields, 'effect failed and will be retried')
+  else log[isFaultOfAnotherRole(error) ? 'debug' : 'warn'](fields, 'effect failed and will be retried')
   const { lease: _released, ...rest } = effect
   const failed: Effect = {
     ...dueAgain(rest, new Date(now().getTime() + wait_ms)),
@@ -134,6 +136,11 @@ export function recordFailure<D extends EffectDocument>(
   }
   const replace = (each: Effect): Effect => (each.id === effect.id ? failed : each)
   return (document) => ({ ...document, effects: document.effects.map(replace) })
+}
+
+/** Whether another role has answered with a fault or an outage. It has logged the cause; a refusal it has not. */
+function isFaultOfAnotherRole(error: unknown): boolean {
+  return error instanceof PublicError && [2001, 2002].includes(error.code) && isLoggedByItsOwner(error)
 }
 
 /**
