@@ -1,3 +1,4 @@
+import { createSemaphore } from '#lib/base/limit.ts'
 import { every, now } from '#lib/base/time.ts'
 import { roleOf } from '#lib/rpc/service.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -19,21 +20,29 @@ interface ApprovalSweepDeps {
 }
 
 /**
- * Every 5 s ends what has expired or is obsolete, and executes what was approved and has no answer yet (O5). An owner that hangs delays
- * its own calls only. `sweep` does it now, and resolves when the calls have ended; `stop` begins no more calls, and
- * resolves when nothing is in progress.
+ * Every 5 s ends what has expired or is obsolete, and executes what was approved and has no answer yet (O5). A call that hangs delays
+ * no other call, and ten that hang only calls of the same owner. `sweep` does it now, and resolves when the calls have ended; `stop`
+ * begins no more calls, and resolves when nothing is in progress.
  */
 export function startApprovalSweep({ approvals, callOwner, execute }: ApprovalSweepDeps) {
   const markObsolete = createObsoleteMarks({ approvals, callOwner })
-  /** The executions in progress by owner. A sweep leaves out an owner that still works for an earlier one. */
+  /** The calls that are executed or wait for it, by approval. A sweep leaves them out. */
   const working = new Map<string, Promise<void>>()
+  const limits = new Map<string, ReturnType<typeof createSemaphore>>()
   let is_stopping = false
 
-  /** Executes the approved calls of an owner. One that fails keeps no other from its turn. */
-  async function executeInGroups(waiting: readonly Approval[]): Promise<void> {
-    for (let done = 0; done < waiting.length && !is_stopping; done += EXECUTED_AT_ONCE) {
-      const group = waiting.slice(done, done + EXECUTED_AT_ONCE)
-      await Promise.all(group.map((approval) => execute(approval).catch(warn)))
+  /** Executes an approved call when its owner has room for it. A failure is logged. */
+  async function executeInTurn(approval: Approval): Promise<void> {
+    const owner = roleOf({ typeName: approval.rpc })
+    const limit = limits.get(owner) ?? createSemaphore({ holders_max: EXECUTED_AT_ONCE })
+    limits.set(owner, limit)
+    await limit.acquire()
+    try {
+      if (!is_stopping) await execute(approval)
+    } catch (error) {
+      warn(error)
+    } finally {
+      limit.release()
     }
   }
 
@@ -45,11 +54,12 @@ export function startApprovalSweep({ approvals, callOwner, execute }: ApprovalSw
           : undefined,
       )
     await markObsolete()
-    for (const [owner, waiting] of Map.groupBy(await approvals.listApproved(), ownerOf))
-      if (!working.has(owner)) {
-        const ended = executeInGroups(waiting).finally(() => working.delete(owner))
-        working.set(owner, ended)
-      }
+    for (const approval of await approvals.listApproved()) {
+      const { approval_id } = approval
+      if (working.has(approval_id)) continue
+      const ended = executeInTurn(approval).finally(() => working.delete(approval_id))
+      working.set(approval_id, ended)
+    }
   }
 
   const end = async (): Promise<void> => void (await Promise.all(working.values()))
@@ -61,11 +71,6 @@ export function startApprovalSweep({ approvals, callOwner, execute }: ApprovalSw
       return timer.stop().then(end)
     },
   }
-}
-
-/** The role that serves the RPC of an approval. */
-function ownerOf({ rpc }: Approval): string {
-  return roleOf({ typeName: rpc })
 }
 
 function warn(error: unknown): void {

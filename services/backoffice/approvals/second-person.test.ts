@@ -218,6 +218,46 @@ test('an owner that hangs delays neither the calls of another owner nor the mark
   }
 })
 
+// O5.4
+test('a call that hangs delays no other call of its owner, also not one that is approved later', async () => {
+  using clock = installManualClock()
+  await using opened = await openTestStore()
+  const approvals = await openApprovals(opened.store)
+  const requestOf = (operationId: string) =>
+    toBinary(AdjustRequestSchema, create(AdjustRequestSchema, { operationId }))
+  const approve = (id: string) =>
+    approvedCall(approvals, { approval_id: id, rpc: ADJUST, request: requestOf(id) })
+  const answer = Promise.withResolvers<Message>()
+  let hanging = 0
+  const callOwner: CallOwner = async (_method, request) => {
+    const { operationId } = create(AdjustRequestSchema, request)
+    if (operationId !== 'hangs') return create(AdjustResponseSchema)
+    hanging += 1
+    return answer.promise
+  }
+  const getPrincipal = async () => PROPOSER
+  const process = startSecondPerson({ approvals, getPrincipal, callOwner, show: () => '{}' })
+  const untilExecuted = (...ids: readonly string[]) =>
+    eventually(
+      async () => {
+        await clock.advance(5_000)
+        return Promise.all(ids.map(async (id) => (await approvals.get(id))?.status))
+      },
+      (found) => found?.every((status) => status === 'executed') === true,
+    )
+  try {
+    const first = Array.from({ length: 12 }, (_, number) => `first ${number}`)
+    for (const id of ['hangs', ...first]) await approve(id)
+    await untilExecuted(...first)
+    await approve('later')
+    await untilExecuted('later')
+    expect([hanging, (await approvals.get('hangs'))?.status]).toEqual([1, 'approved'])
+  } finally {
+    answer.resolve(create(AdjustResponseSchema))
+    await process.stop()
+  }
+})
+
 test('calls that this release cannot execute keep no other of their owner from being executed', async () => {
   using clock = installManualClock()
   await using opened = await openTestStore()
