@@ -85,6 +85,10 @@ const SYSTEM_NAME = setting(
 export const PROCESS_SETTINGS = {
   home: describedSetting('The directory of the embedded files.', directorySetting('MULTIHUB_HOME', '.local')),
   ...INFRASTRUCTURE_SETTINGS,
+  archive: describedSetting(
+    'The directory of the files to which `archive` has moved the bodies of old payments, for the processes of `payments`. They only read it.',
+    optionalSetting(textSetting('MULTIHUB_ARCHIVE')),
+  ),
   system_name: describedSetting(
     'The name of the system. It begins its database names and NATS subjects, so that several systems can share servers.',
     SYSTEM_NAME,

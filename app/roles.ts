@@ -18,6 +18,8 @@ import {
 } from '#lib/role/role.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
 import type { RpcConfig } from '#lib/rpc/settings.ts'
+import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { withStoreMetrics } from '#lib/store/measured-store.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
@@ -136,6 +138,7 @@ export async function startRoles(
   const urls: Record<string, string> = { health_url: `http://${health.host_and_port}` }
   const stores = new Map<RoleName, Store>()
   const running = new Map<RoleName, RunningRole>()
+  const archive_reader = createArchiveReader(config.archive)
 
   for (const role of roles) {
     const { name } = role
@@ -161,7 +164,7 @@ export async function startRoles(
           start_wait,
           now_ms: clock_guard.store_now_ms,
         })
-        const store = withStoreMetrics(opened, name)
+        const store = withArchive(withStoreMetrics(opened, name), archive_reader)
         stores.set(name, store)
         lifecycle.onStop(`${name} store`, () => store.close())
         await clock_guard.start(() => store.readClock())

@@ -155,6 +155,15 @@ const RATES: readonly (readonly [
     { message: 'event', reason: 'forged' },
   ],
   ['MultihubEventsWithoutDeliveries', 'multihub_events_without_deliveries_total', [0, 600], 0, '', [], {}],
+  [
+    'MultihubArchiveUnreadable',
+    'multihub_archive_reads_total{collection="payments"}',
+    [0, 300],
+    0,
+    'result="failed"',
+    ['result="read"', 'result="cached"'],
+    { collection: 'payments' },
+  ],
   ['MultihubLogLinesDropped', 'multihub_log_lines_dropped_total', [300, 300], 0, '', [], { instance: 'a' }],
 ]
 

@@ -37,3 +37,17 @@ export class Conflict extends Error {
 export class BlobGone extends Error {
   override readonly name = 'BlobGone'
 }
+
+/**
+ * The body of an archived document cannot be read: no directory is configured, or its file is missing, damaged or too slow. `file` is
+ * its name, without the directory.
+ */
+export class ArchiveUnavailable extends Unavailable {
+  override readonly name = 'ArchiveUnavailable'
+  readonly file: string
+
+  constructor(file: string, reason: string) {
+    super(`the archive file ${file} cannot be read: ${reason}`)
+    this.file = file
+  }
+}

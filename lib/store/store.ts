@@ -53,6 +53,11 @@ export interface CollectionSpec {
   readonly indexes?: Readonly<Record<string, IndexSpec>>
   readonly expires?: string
   readonly ranges?: number
+  /**
+   * Set where the bodies of documents can be moved to files (docs/operators/archive.md). `keeps` names the fields that stay in the
+   * database besides the key: what is indexed, and what must be known while the files are away. `withArchive` shows whole documents.
+   */
+  readonly archive?: { readonly keeps: readonly string[] }
   /** Keeps a connection for the writes and the reads by key of the collection, so that heartbeats do not wait for other calls. */
   readonly is_urgent?: true
 }
@@ -71,6 +76,11 @@ export interface Range {
  */
 export interface GetOptions {
   readonly linearizable?: boolean
+  /**
+   * Whether an archived document may come as it is stored, without its body: for a caller that needs no more than the fields that
+   * `CollectionSpec.archive` keeps, and the documents also while the files are away. Never write what came so.
+   */
+  readonly without_body?: boolean
 }
 
 /**

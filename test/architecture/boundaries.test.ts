@@ -163,7 +163,7 @@ describe('of resources', () => {
 
   test('code outside store files imports the types and the errors of the store at most', () => {
     const implementation =
-      /^lib\/store\/(?!store\.ts|errors\.ts|lookup\.ts|coded-collection\.ts|kept-acts\.ts)/
+      /^lib\/store\/(?!store\.ts|errors\.ts|lookup\.ts|coded-collection\.ts|kept-acts\.ts|archive\/(archived-document|archive-files)\.ts)/
     const owner = /^(lib\/store|operations|app)\//
     expect(usedOutside(owner, implementation)).toEqual([])
     expect(usedOutside(STORE_FILES, /^lib\/store\/coded-collection\.ts$/)).toEqual([])
@@ -206,7 +206,8 @@ describe('of resources', () => {
 })
 
 /** The files that may open collections: the store itself and the store files of each part. */
-const STORE_FILES = /^(lib\/store\/|operations\/backup\/|services\/([\w-]+\/)+store\/|gateway\/store\.ts$)/
+const STORE_FILES =
+  /^(lib\/store\/|operations\/(archive|backup)\/|services\/([\w-]+\/)+store\/|gateway\/store\.ts$)/
 
 /** What of Node's network modules opens no connection: address checks, a class to compare with, and servers. */
 const HARMLESS = /^(isIP(v4|v6)?|Socket|createServer)$/

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { clock } from '#lib/base/time.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
+import { archiveSuite } from './store-archive.suite.ts'
 import { blobsSuite } from './store-blobs.suite.ts'
 import { countSuite } from './store-count.suite.ts'
 import { documentsSuite } from './store-documents.suite.ts'
@@ -87,6 +88,7 @@ export function storeSuite(title: string, start: () => Promise<TestDatabase>): v
     modelSuite(subject)
     orderSuite(subject)
     groupsSuite(subject)
+    archiveSuite(subject)
 
     test('reads the clock of the store', async () => {
       // The servers of the tests and the tests run on one machine.

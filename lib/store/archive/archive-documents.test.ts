@@ -1,0 +1,212 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, open, readdir, readFile, rm, stat, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { openTestStore, type TestStore } from '../../../test/support/store.ts'
+import { Ambiguous, ArchiveUnavailable } from '../errors.ts'
+import type { Collection, Stored } from '../store.ts'
+import { type ArchiveCount, archiveDocuments } from './archive-documents.ts'
+import { type ArchiveFile, createArchiveFile } from './archive-file.ts'
+import { createArchiveReader } from './archive-reader.ts'
+import { withArchive } from './archived-collections.ts'
+import { type ArchivedSpec, isStub } from './archived-document.ts'
+
+interface Order {
+  readonly shop: string
+  readonly id: number
+  readonly text: string
+}
+
+const ORDERS: ArchivedSpec = {
+  name: 'orders',
+  partition: ['shop'],
+  key: ['shop', 'id'],
+  archive: { keeps: ['state'] },
+}
+/** More than one block. */
+const ORDER_COUNT = 150
+
+let directory: string
+let opened: TestStore
+let stored: Collection<Order>
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-archive-'))
+  opened = await openTestStore()
+  stored = await opened.store.collection<Order>(ORDERS)
+  await Promise.all(
+    Array.from({ length: ORDER_COUNT }, (_, id) => stored.insert({ shop: 'a', id, text: `text ${id}` })),
+  )
+})
+afterEach(async () => {
+  await opened[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const readStored = () => stored.find('key', { equals: ['a'] }, { limit: 1_000 })
+
+async function* documents(): AsyncGenerator<Stored<Order>> {
+  yield* await readStored()
+}
+
+interface Faults {
+  readonly createFile?: typeof createArchiveFile
+  readonly collection?: Collection<Order>
+}
+
+async function archive({ createFile = createArchiveFile, collection = stored }: Faults = {}) {
+  const target = { spec: ORDERS, collection, directory, createFile }
+  let last: Partial<ArchiveCount> = {}
+  for await (const count of archiveDocuments(target, documents())) last = count
+  return last
+}
+
+async function expectAllWhole(): Promise<void> {
+  const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
+  const found = await orders.find('key', { equals: ['a'] }, { limit: 1_000 })
+  expect(found.map(({ id, text }) => [id, text])).toEqual(
+    Array.from({ length: ORDER_COUNT }, (_, id) => [id, `text ${id}`]),
+  )
+}
+
+const countStubs = async (): Promise<number> => (await readStored()).filter(isStub).length
+
+class Killed extends Error {}
+
+/** The files of runs that were killed, of which the process that is not really killed takes care. */
+const open_files: ArchiveFile[] = []
+
+/** The steps of an archive, each before and after it is done; the process ends at one of them. */
+function endingAt(end: number) {
+  let steps = 0
+  const step = (): void => {
+    steps += 1
+    if (steps >= end) throw new Killed()
+  }
+  const around = async <T>(work: () => Promise<T>): Promise<T> => {
+    step()
+    const result = await work()
+    step()
+    return result
+  }
+  const createFile: typeof createArchiveFile = (...parameters) =>
+    around(async () => {
+      const file = await createArchiveFile(...parameters)
+      open_files.push(file)
+      return { ...file, append: (lines) => around(() => file.append(lines)) }
+    })
+  const collection: Collection<Order> = {
+    ...stored,
+    replace: (document, version) => around(() => stored.replace(document, version)),
+  }
+  return { createFile, collection, steps: () => steps }
+}
+
+// O24.3
+test('a run that ends at any step loses nothing, and the next one goes on', async () => {
+  const whole = endingAt(Number.POSITIVE_INFINITY)
+  await archive(whole)
+  expect(await countStubs()).toBe(ORDER_COUNT)
+  // Creating the file, then for each of 2 blocks writing it and each replacement: twice as many steps.
+  expect(whole.steps()).toBe(2 * (1 + 2 + ORDER_COUNT))
+  for (const end of [1, 2, 3, 4, 5, 6, 100, 259, 260, 261, 262, 263, 264, 300, whole.steps()]) {
+    const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
+    for (const order of await orders.find('key', { equals: ['a'] }, { limit: 1_000 }))
+      await orders.replace(order, order.version)
+    expect(await countStubs()).toBe(0)
+    await expect(archive(endingAt(end))).rejects.toThrow(Killed)
+    for (const file of open_files.splice(0)) await file.close()
+    await expectAllWhole()
+    await archive()
+    expect(await countStubs()).toBe(ORDER_COUNT)
+    await expectAllWhole()
+  }
+})
+
+test('two runs at once archive each document once', async () => {
+  const counts = await Promise.all([archive(), archive()])
+  expect(counts.reduce((sum, { archived = 0 }) => sum + archived, 0)).toBe(ORDER_COUNT)
+  expect(await countStubs()).toBe(ORDER_COUNT)
+  await expectAllWhole()
+})
+
+test('a file is lines of JSON in gzip, which other programs read', async () => {
+  await archive()
+  const [name = ''] = await readdir(directory)
+  expect(name).toMatch(/^orders-\d{4}-\d{2}-\d{2}-[0-9a-f]{12}\.jsonl\.gz$/)
+  expect((await stat(join(directory, name))).mode & 0o777).toBe(0o640)
+  const lines = gunzipSync(await readFile(join(directory, name)))
+    .toString()
+    .trimEnd()
+    .split('\n')
+  expect(lines).toHaveLength(ORDER_COUNT)
+  expect(JSON.parse(lines[7] ?? '')).toEqual({
+    collection: 'orders',
+    key: { shop: 'a', id: 7 },
+    body: { text: 'text 7' },
+  })
+})
+
+test('nothing is archived from a block that cannot be read back', async () => {
+  const createFile: typeof createArchiveFile = async (...parameters) => {
+    const file = await createArchiveFile(...parameters)
+    const path = join(directory, file.name)
+    return {
+      ...file,
+      async append(lines) {
+        const place = await file.append(lines)
+        await truncate(path, place.offset + place.bytes - 1)
+        return place
+      },
+    }
+  }
+  await expect(archive({ createFile })).rejects.toThrow(ArchiveUnavailable)
+  expect(await countStubs()).toBe(0)
+})
+
+test('a replacement that may have happened leaves the document to the next run, and a store that is away ends this one', async () => {
+  let failure: Error = new Ambiguous('no answer')
+  const collection: Collection<Order> = {
+    ...stored,
+    async replace(document, version) {
+      const result = await stored.replace(document, version)
+      if (document.id === 3) throw failure
+      return result
+    },
+  }
+  expect(await archive({ collection })).toMatchObject({ archived: ORDER_COUNT - 1, left: 1 })
+  await expectAllWhole()
+  expect(await archive()).toMatchObject({ archived: 0, left: 0 })
+  const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
+  const order = await orders.get({ shop: 'a', id: 3 })
+  if (order) await orders.replace(order, order.version)
+  failure = new Unavailable('the store is away')
+  await expect(archive({ collection })).rejects.toBe(failure)
+  await expectAllWhole()
+})
+
+test('a file system that hangs takes a limited time and keeps two reads at most', async () => {
+  await archive()
+  const [name = ''] = await readdir(directory)
+  await rm(join(directory, name))
+  // Opening a pipe for reading waits for its writer.
+  await promisify(execFile)('mkfifo', [join(directory, name)])
+  const reader = createArchiveReader(directory, { limit_ms: 20 })
+  const orders = await withArchive(opened.store, reader).collection<Order>(ORDERS)
+  const failures = []
+  for (const id of [0, 0, 0, 149]) {
+    const failure = await orders.get({ shop: 'a', id }).catch((error: unknown) => error)
+    failures.push(failure instanceof ArchiveUnavailable && failure.message.replace(/.*: /, ''))
+  }
+  expect(failures).toEqual([
+    'no answer within 20 ms',
+    'no answer within 20 ms',
+    'too many reads wait',
+    'too many reads wait',
+  ])
+  const pipe = await open(join(directory, name), 'r+')
+  await pipe.close()
+})

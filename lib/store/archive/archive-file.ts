@@ -1,0 +1,56 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { makeDirectory, syncDirectory } from '#lib/base/files.ts'
+import { now } from '#lib/base/time.ts'
+import type { ArchivePlace } from './archived-document.ts'
+import { archiveFileName } from './archived-document.ts'
+
+const deflate = promisify(gzip)
+
+/** Where a block of lines was written. */
+export type BlockPlace = Pick<ArchivePlace, 'file' | 'offset' | 'bytes'>
+
+/** A new file of an archive. */
+export interface ArchiveFile {
+  readonly name: string
+  /** Writes lines as one block. The block and the name of the file are durable when the promise resolves. */
+  append(lines: readonly Uint8Array[]): Promise<BlockPlace>
+  close(): Promise<void>
+}
+
+/**
+ * Creates a file of an archive, readable by its owner and its group, whose name no other run has; also its directory. A file that a
+ * killed run left is not touched: its complete blocks are read, and `zcat` prints all lines before its end.
+ */
+export async function createArchiveFile(directory: string, collection: string): Promise<ArchiveFile> {
+  await makeDirectory(directory)
+  const name = archiveFileName(collection, now(), randomHex(6))
+  const handle = await open(join(directory, name), 'wx', 0o640)
+  let offset = 0
+  return {
+    name,
+    async append(lines) {
+      const block: Buffer = await deflate(Buffer.concat(lines.flatMap((line) => [line, NEWLINE])))
+      await writeWhole(handle, block, offset)
+      await handle.sync()
+      if (offset === 0) await syncDirectory(directory)
+      const place = { file: name, offset, bytes: block.length }
+      offset += block.length
+      return place
+    },
+    close: () => handle.close(),
+  }
+}
+
+const NEWLINE = Buffer.from('\n')
+
+async function writeWhole(handle: FileHandle, bytes: Uint8Array, offset: number): Promise<void> {
+  let written = 0
+  while (written < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, offset + written)
+    written += bytesWritten
+  }
+}

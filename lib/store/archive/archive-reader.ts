@@ -1,0 +1,178 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { systemErrorCode } from '#lib/base/files.ts'
+import { createSemaphore } from '#lib/base/limit.ts'
+import { withTimeout } from '#lib/base/time.ts'
+import { log } from '#lib/telemetry/log.ts'
+import { counter } from '#lib/telemetry/metrics.ts'
+import type { Body } from '../check.ts'
+import { ArchiveUnavailable } from '../errors.ts'
+import {
+  type ArchivedSpec,
+  type ArchivePlace,
+  BLOCK_BYTES_MAX,
+  bodyIn,
+  placeOf,
+} from './archived-document.ts'
+
+const inflate = promisify(gunzip)
+
+const reads = counter(
+  'multihub_archive_reads_total',
+  'Bodies of archived documents that were read, by collection and result: from the memory (`cached`), from a file (`read`), or not (`failed`).',
+  ['collection', 'result'],
+)
+
+/** How a reader is bounded. */
+interface ReaderLimits {
+  /** The most bytes of lines that are kept for the next reads. */
+  readonly cache_bytes?: number
+  /** How long one body may take, and how long it may wait for others before. */
+  readonly limit_ms?: number
+}
+
+/** Reads the bodies of archived documents from the files of a directory. */
+export interface ArchiveReader {
+  /** The body of a stub. Throws `ArchiveUnavailable`, within the time limit. */
+  readBody(spec: ArchivedSpec, stub: Body): Promise<Body>
+}
+
+/** Some hundred blocks: a page of payments of one time is in a few of them. */
+const CACHE_BYTES = 16 * 1_024 ** 2
+const LIMIT_MS = 2_000
+/** A file system that hangs keeps its threads, and names of hosts are resolved and blocks inflated by the same 4 threads. */
+const READS_MAX = 2
+/** Two pages of the largest size. */
+const WAITING_MAX = 2_000
+
+/** The lines of a block, without their ends. */
+interface Block {
+  readonly lines: readonly Uint8Array[]
+  readonly bytes: number
+}
+
+/**
+ * Creates the reader of a directory; without one, every read fails. Reads of one block at the same time are one read of its file,
+ * and the blocks that were read last stay in memory.
+ */
+export function createArchiveReader(directory: string | undefined, limits: ReaderLimits = {}): ArchiveReader {
+  const { cache_bytes = CACHE_BYTES, limit_ms = LIMIT_MS } = limits
+  const refuse = (): Error => new Error('too many reads wait')
+  const semaphore = createSemaphore({ holders_max: READS_MAX, waiting_max: WAITING_MAX, refuse })
+  const blocks = createBlockCache(cache_bytes)
+
+  async function load(place: ArchivePlace): Promise<Block> {
+    if (directory === undefined) throw new Error('MULTIHUB_ARCHIVE names no directory')
+    await semaphore.acquire(limit_ms)
+    // A read that hangs keeps its place: more of them would keep all threads.
+    const reading = readBlock(join(directory, place.file), place).finally(() => semaphore.release())
+    const block = await withTimeout(reading, limit_ms)
+    if (block === undefined) throw new Error(`no answer within ${limit_ms} ms`)
+    return block
+  }
+
+  async function find(spec: ArchivedSpec, stub: Body): Promise<{ body: Body; result: 'cached' | 'read' }> {
+    const place = placeOf(spec, stub)
+    const { block, is_new } = blocks.get(place, load)
+    try {
+      const { lines } = await block
+      return { body: bodyIn(spec, stub, place, lines[place.line]), result: is_new ? 'read' : 'cached' }
+    } catch (error) {
+      if (error instanceof ArchiveUnavailable) throw error
+      const code = systemErrorCode(error)
+      throw new ArchiveUnavailable(place.file, code === undefined ? messageOf(error) : String(code))
+    }
+  }
+
+  return {
+    async readBody(spec, stub) {
+      const collection = spec.name
+      try {
+        const { body, result } = await find(spec, stub)
+        reads.increment({ collection, result })
+        return body
+      } catch (error) {
+        reads.increment({ collection, result: 'failed' })
+        const reason = messageOf(error)
+        log.error({ collection, reason }, 'the body of an archived document could not be read')
+        throw error
+      }
+    },
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function readBlock(path: string, { offset, bytes }: ArchivePlace): Promise<Block> {
+  const handle = await open(path, 'r')
+  try {
+    const compressed = Buffer.alloc(bytes)
+    const { bytesRead: bytes_read } = await handle.read(compressed, 0, bytes, offset)
+    if (bytes_read < bytes) throw new Error('it ends within a block')
+    const text: Buffer = await inflate(compressed, { maxOutputLength: BLOCK_BYTES_MAX })
+    return { lines: linesOf(text), bytes: text.length }
+  } finally {
+    await handle.close()
+  }
+}
+
+function linesOf(text: Buffer): readonly Uint8Array[] {
+  const lines: Uint8Array[] = []
+  let start = 0
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+    lines.push(text.subarray(start, end))
+    start = end + 1
+  }
+  return lines
+}
+
+/** The blocks that were read last. A block that could not be read is read again the next time. */
+function createBlockCache(bytes_max: number) {
+  const blocks = new Map<string, Promise<Block>>()
+  const sizes = new Map<string, number>()
+  let bytes = 0
+
+  function remove(name: string): void {
+    blocks.delete(name)
+    bytes -= sizes.get(name) ?? 0
+    sizes.delete(name)
+  }
+
+  function keep(name: string, block: Promise<Block>): void {
+    blocks.set(name, block)
+    block.then(
+      (read) => {
+        sizes.set(name, read.bytes)
+        bytes += read.bytes
+        for (const oldest of sizes.keys()) {
+          if (bytes <= bytes_max) break
+          remove(oldest)
+        }
+      },
+      () => remove(name),
+    )
+  }
+
+  return {
+    get(place: ArchivePlace, load: (place: ArchivePlace) => Promise<Block>) {
+      const name = `${place.file} ${place.offset} ${place.bytes}`
+      const known = blocks.get(name)
+      if (known === undefined) {
+        const block = load(place)
+        keep(name, block)
+        return { block, is_new: true }
+      }
+      const size = sizes.get(name)
+      if (size !== undefined) {
+        // The last of the map is the last that was read.
+        sizes.delete(name)
+        sizes.set(name, size)
+      }
+      return { block: known, is_new: false }
+    },
+  }
+}

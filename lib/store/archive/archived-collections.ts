@@ -1,0 +1,46 @@
+import type { CollectionSpec, Store, Stored } from '../store.ts'
+import type { ArchiveReader } from './archive-reader.ts'
+import { type ArchivedSpec, isStub, wholeOf } from './archived-document.ts'
+
+/** Whether the documents of a collection can be archived. */
+export function isArchived(spec: CollectionSpec): spec is ArchivedSpec {
+  return spec.archive !== undefined
+}
+
+/** The whole document of what is stored: the document itself, or a stub with the body that `reader` finds. */
+export async function readWhole<D extends object>(
+  spec: ArchivedSpec,
+  stored: D,
+  reader: ArchiveReader,
+): Promise<D> {
+  if (!isStub(stored)) return stored
+  // The body is what was taken out of a `D`.
+  return wholeOf(stored, await reader.readBody(spec, stored)) as D
+}
+
+/**
+ * The store in which archived documents are whole: `get` and `find` load the bodies of stubs, and throw `ArchiveUnavailable` when one
+ * cannot be read. A replacement stores the whole document again, without its place in the archive, where its line is not
+ * used any more. A count needs no body.
+ */
+export function withArchive(store: Store, reader: ArchiveReader): Store {
+  return {
+    ...store,
+    async collection<D extends object>(spec: CollectionSpec) {
+      const collection = await store.collection<D>(spec)
+      if (!isArchived(spec)) return collection
+      const whole = (stored: Stored<D>): Promise<Stored<D>> => readWhole(spec, stored, reader)
+      return {
+        ...collection,
+        async get(key, options) {
+          const stored = await collection.get(key, options)
+          return stored === undefined || options?.without_body ? stored : await whole(stored)
+        },
+        async find(index, range, options) {
+          const found = await collection.find(index, range, options)
+          return options.without_body || !found.some(isStub) ? found : await Promise.all(found.map(whole))
+        },
+      }
+    },
+  }
+}
