@@ -3,7 +3,7 @@ import type { Keys } from '#lib/base/crypto/keys.ts'
 import { type PersonSealer, personKeyIdOf } from '#lib/base/crypto/person-seal.ts'
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import type { Erasures } from '#lib/patterns/erasures.ts'
-import type { CollectionSpec, Store } from '#lib/store/store.ts'
+import type { CollectionSpec, Store, Stored } from '#lib/store/store.ts'
 import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
 import type { Finding, Requirement } from './requirement.ts'
 import type { RoleName } from './role.ts'
@@ -56,11 +56,24 @@ export const RESEAL_PURPOSES = ['credential', 'endpoint', 'webhook', 'person', '
 /** The keys of `reseal`. */
 export type ResealKeys = Keys<(typeof RESEAL_PURPOSES)[number]>
 
-/** What the commands of an installation (`migrate`, `backup`, `restore`, `verify`, `reseal`, `doctor`) need of a role. */
+/** A collection of a role whose documents can be archived. */
+export interface Archivable {
+  /** A declaration with `archive`. */
+  readonly spec: CollectionSpec
+  /**
+   * The documents, as they are stored, whose bodies may be moved to files: all that ended before an instant, and that nothing changes by
+   * itself. They are replaced while the list goes on.
+   */
+  list(store: Store, before: Date): AsyncIterable<Stored<object>>
+}
+
+/** What the commands of an installation (`migrate`, `backup`, `restore`, `verify`, `reseal`, `archive`, `doctor`) need of a role. */
 export interface RoleOperations {
   readonly name: RoleName
   /** Opens every collection of the role's database, which creates them where the store may. */
   openCollections(store: Store): Promise<unknown>
+  /** What `archive` can move to files. */
+  readonly archives?: readonly Archivable[]
   /** Weighs the ranges of its collection that has them by what was inserted since an instant. */
   weighRanges?(
     store: Store,

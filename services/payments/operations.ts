@@ -32,7 +32,7 @@ import { requirementsOfPayment } from './domain/payment-requirements.ts'
 import { markRestored } from './domain/restored.ts'
 import { PAYMENTS_CONFIG } from './service.ts'
 import { KNOWN_ACCOUNTS } from './store/known-accounts.ts'
-import { findByAnyId, keyOfPayment, PAYMENTS } from './store/payments.ts'
+import { findByAnyId, keyOfPayment, listArchivable, PAYMENTS } from './store/payments.ts'
 import { openPaymentsStore, openSealedStore } from './store/payments-store.ts'
 import { resealPerson, type SealedPayment, withoutPerson } from './store/sealed-payments.ts'
 
@@ -151,7 +151,8 @@ export const operations: RoleOperations = {
           yield* requirementsOfPayment(withoutPerson(payment))
       },
       async find({ id, claim }) {
-        const payment = await findByAnyId(payments, id)
+        // What another role claims is compared with fields that an archived payment keeps.
+        const payment = await findByAnyId(payments, id, { without_body: true })
         if (payment === undefined) return 'missing'
         return claim === undefined || agreesWith(withoutPerson(payment), claim) ? 'found' : 'different'
       },
@@ -169,6 +170,7 @@ export const operations: RoleOperations = {
     if (collection === PAYMENTS.name) return asRestored(document as StoredPayment)
     return collection === KNOWN_ACCOUNTS.name ? withRestoredState(document as KnownAccount, now()) : document
   },
+  archives: [{ spec: PAYMENTS, list: listArchivable }],
   // It changes neither the number nor the times of effects, so it needs no runner.
   async *reseal(store, readDocuments, keys) {
     const { payments } = await openSealedStore(store)

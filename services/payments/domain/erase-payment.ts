@@ -39,6 +39,17 @@ export function erasableSince(payment: StoredPayment): Date | undefined {
 }
 
 /**
+ * Since when the body of a payment can be archived: the last change of a production payment that has ended and is erased, so that no
+ * file has what identifies a person, and neither an erasure nor a change of master keys concerns a file. Payments of test are
+ * deleted instead. `undefined` for all others. Pure.
+ */
+export function archivableSince(payment: StoredPayment): Date | undefined {
+  const { environment, erased_at, updated_at } = payment
+  const can_be_archived = environment === 'production' && erased_at !== undefined && hasEnded(payment)
+  return can_be_archived ? updated_at : undefined
+}
+
+/**
  * The payment without what identifies a person. Amounts, ids, statuses and times stay. For one that is erased already, only the
  * effect is repeated, because tickets and comments may have been written since. Pure.
  */

@@ -141,6 +141,8 @@ interface PaymentFields extends EffectDocument {
   readonly erase_when_ended?: true | undefined
   /** See `erasableSince`; the store derives it. */
   readonly erasable_since?: Date | undefined
+  /** See `archivableSince`; the store derives it. */
+  readonly archivable_since?: Date | undefined
   /** How the customer pays, as the provider reported it (P13). */
   readonly instructions?: Instructions | undefined
   /** The id of the operator's decision that ended the payment; absent when its provider ended it. */

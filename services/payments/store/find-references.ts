@@ -24,7 +24,9 @@ export function paymentReferences(
   const ofPerson = ({ text, reveal }: ReferenceQuery): readonly string[] =>
     reveal ? personSubjectsIn(text).flatMap((subject) => signWithEach(subject)) : []
   return referencesInRanges<SealedPayment>({
-    collection,
+    collection: {
+      find: (index, range, options) => collection.find(index, range, { ...options, without_body: true }),
+    },
     key: PAYMENTS.key,
     rangesOf: (query) =>
       [

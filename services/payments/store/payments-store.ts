@@ -2,6 +2,7 @@ import { createRunStore, type RunDocument } from '#lib/patterns/effects/runs.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
 import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { insertOrGet } from '#lib/patterns/update.ts'
+import { ARCHIVE_FILES, type ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import type { KnownAccount } from '../domain/account-identity.ts'
@@ -59,12 +60,13 @@ export async function openPaymentsStore(store: Store, keys: PersonKeysOfPayments
 
 /**
  * Opens the collections as they are stored. The order is the order of a backup (docs/operators/backup.md): a payment carries
- * an anomaly or a refusal until that is stored, so payments are read first. A record is completed after its work, so records
+ * an anomaly or a refusal until that is stored, and names a file whose record was stored before, so payments are read first. A record is completed after its work, so records
  * are read last.
  */
 export async function openSealedStore(store: Store) {
   return {
     payments: await store.collection<SealedPayment>(PAYMENTS),
+    archive_files: await store.collection<ArchiveFileRecord>(ARCHIVE_FILES),
     anomalies: await store.collection<Anomaly>(ANOMALIES),
     /** What remains of the withdrawals that the ledger refused. */
     withdrawal_refusals: await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),

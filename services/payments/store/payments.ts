@@ -1,7 +1,7 @@
 import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
-import type { Collection, CollectionSpec } from '#lib/store/store.ts'
+import type { Collection, CollectionSpec, GetOptions, Store, Stored } from '#lib/store/store.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { isPaymentId, referenceTo } from '../domain/payment-references.ts'
 
@@ -24,8 +24,39 @@ export const PAYMENTS = {
       across_partitions: true,
     },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
+    by_archivable: { fields: ['archivable_since'], where: 'archivable_since', across_partitions: true },
     ...ACT_INDEX,
     ...EFFECT_INDEXES,
+  },
+  archive: {
+    keeps: [
+      // What is indexed: a payment is found, and its `c_id` and references are taken, also while the files are away.
+      'payment_id',
+      'h_id',
+      'ids',
+      'service_id',
+      'status',
+      'created_at',
+      'attempt',
+      'act_ids',
+      'slot',
+      // What the ledger, support and the notifier have of it, so that backups, restores and checks need no files.
+      'direction',
+      'method',
+      'currency',
+      'amount',
+      'history',
+      'provider_accounts',
+      'paid_attempt',
+      'refunds',
+      'chargebacks',
+      'updated_at',
+      'finished_at',
+      'erased_at',
+      'effects',
+      // Its secret is sealed with master keys: no file has to be written again when they change.
+      'webhook',
+    ],
   },
 } as const satisfies CollectionSpec
 
@@ -68,6 +99,28 @@ export async function findByPerson(
 const PERSON_PAGE = 100
 
 /** The payment of any merchant with this `payment_id` or `h_id`. */
-export async function findByAnyId<D extends object>(payments: Pick<Collection<D>, 'find'>, id: string) {
-  return isPaymentId(id) ? findOne(payments, 'by_id', [id]) : undefined
+export async function findByAnyId<D extends object>(
+  payments: Pick<Collection<D>, 'find'>,
+  id: string,
+  options?: GetOptions,
+) {
+  return isPaymentId(id) ? findOne(payments, 'by_id', [id], options) : undefined
+}
+
+/** How many payments that can be archived are read at once. */
+const ARCHIVABLE_PAGE = 512
+
+/** The payments, as they are stored, that have ended before an instant and can be archived, oldest first. */
+export async function* listArchivable(store: Store, before: Date): AsyncGenerator<Stored<StoredPayment>> {
+  const payments = await store.collection<StoredPayment>(PAYMENTS)
+  for (let after: Stored<StoredPayment> | undefined; ; ) {
+    const page = await payments.find(
+      'by_archivable',
+      { to: before },
+      { limit: ARCHIVABLE_PAGE, after: after && { ...after } },
+    )
+    yield* page
+    after = page.at(-1)
+    if (page.length < ARCHIVABLE_PAGE) return
+  }
 }

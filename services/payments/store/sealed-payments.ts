@@ -6,8 +6,9 @@ import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
 import { type PersonKeys, personSubjects } from '#lib/patterns/person-hashes.ts'
 import { resealEvent, sealEvent } from '#lib/patterns/sealed-event.ts'
+import { isStub } from '#lib/store/archive/archived-document.ts'
 import type { DocumentCodec } from '#lib/store/coded-collection.ts'
-import { erasableSince } from '../domain/erase-payment.ts'
+import { archivableSince, erasableSince } from '../domain/erase-payment.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { personHashesIn, referencesOf } from '../domain/payment-references.ts'
 
@@ -87,6 +88,7 @@ export function paymentCodec({
   }
   return {
     encode(payment) {
+      if (isStub(payment)) throw new TypeError(`the payment ${payment.payment_id} was read without its body`)
       return {
         ...payment,
         ids: referencesOf(payment, storedHashes(payment) ?? hashesOf(payment, search)),
@@ -95,6 +97,7 @@ export function paymentCodec({
         beneficiary: seal(payment, 'beneficiary'),
         instructions: seal(payment, 'instructions'),
         erasable_since: erasableSince(payment),
+        archivable_since: archivableSince(payment),
         effects: payment.effects.map((effect) =>
           withSealedEvent(effect, (message) => sealEvent(message, person)),
         ),
@@ -118,6 +121,8 @@ export function resealPerson(
   reseal: Pick<PersonSealer, 'reseal'>,
   keys: PersonKeysOfPayments,
 ): SealedPayment {
+  // It is erased, and its references are those of the whole payment.
+  if (isStub(payment)) return payment
   const resealed = SEALED_FIELDS.flatMap((field) => {
     const sealed = payment[field]
     return sealed
