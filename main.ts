@@ -1,6 +1,7 @@
 import { ROLES } from '#lib/role/role.ts'
 import { parseRoleNames, startRoles } from './app/roles.ts'
 import { type Command, type CommandOutput, runCommand, runProcess } from './app/run.ts'
+import { archive } from './operations/archive/archive.ts'
 import { backUp } from './operations/backup/backup.ts'
 import { restore } from './operations/backup/restore.ts'
 import { diagnose } from './operations/doctor/doctor.ts'
@@ -40,6 +41,11 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
     words: '[--to ID]',
     purpose: 'encrypts stored secrets again under the active master key',
     run: reseal,
+  },
+  archive: {
+    words: '--before DATE|--check|--restore DIRECTORY',
+    purpose: 'moves the bodies of old payments to files, checks the files, or puts the bodies back',
+    run: archive,
   },
   '--help': {
     words: '',

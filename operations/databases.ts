@@ -44,10 +44,10 @@ export const BACKUP_ORDER: readonly RoleName[] = [
   'sandbox',
 ]
 
-const { mongodb_uri, system_name, start_wait_ms, home } = PROCESS_SETTINGS
+const { mongodb_uri, system_name, start_wait_ms, home, archive } = PROCESS_SETTINGS
 
 /** The settings of the commands that work on the databases of all roles. */
-export const DATABASE_SETTINGS = { mongodb_uri, system_name, start_wait_ms, home }
+export const DATABASE_SETTINGS = { mongodb_uri, system_name, start_wait_ms, home, archive }
 
 /** The settings of the commands that also need keys. */
 export const VERIFY_SETTINGS = { ...DATABASE_SETTINGS, ...KEY_SETTINGS }

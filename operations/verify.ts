@@ -5,10 +5,12 @@ import { readKeys } from '#lib/base/config/key-settings.ts'
 import { systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import type { CheckKeys, DataCheck } from '#lib/role/operations.ts'
+import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { Store } from '#lib/store/store.ts'
 import { type Command, type CommandOutput, problemsText } from '../app/run.ts'
+import { findMissingFiles, readNeededFiles } from './archive/archive-files.ts'
+import { type ArchiveSubject, checkStubs } from './archive/archived-collection.ts'
 import { recordRun } from './backup/record-run.ts'
 import {
   BACKUP_ORDER,
@@ -55,8 +57,9 @@ async function countProblems(
   variables: Variables,
   keys: CheckKeys,
   heads_file: string | undefined,
-  { printLine, printProgress }: CommandOutput,
+  output: CommandOutput,
 ): Promise<number> {
+  const { printLine, printProgress } = output
   const databases = databasesOf(config)
   const roles = await loadOperations(BACKUP_ORDER)
   // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
@@ -84,6 +87,7 @@ async function countProblems(
       const readDocuments = readerOf(snapshot, databases.nameOf(role), printProgress)
       const check = await role.checkData?.(store, readDocuments, variables, keys)
       if (check) checks.set(role.name, check)
+      problems += await checkArchives({ role, store, directory: config.archive, output }, readDocuments)
     }
     for (const [role, check] of checks) {
       printProgress(`${role}: checking`)
@@ -100,6 +104,28 @@ async function countProblems(
     for (const store of stores) await store.close()
     await snapshot.close()
   }
+  return problems
+}
+
+/** Reads each archived body, if a directory is configured. Prints the problems, and returns their number. */
+async function checkArchives(
+  subject: Omit<ArchiveSubject, 'archivable' | 'directory' | 'role'> & {
+    readonly role: RoleOperations
+    readonly directory: string | undefined
+  },
+  readDocuments: ReadDocuments,
+): Promise<number> {
+  const { role, directory, output } = subject
+  const needed = await readNeededFiles(role, readDocuments)
+  if (needed.length === 0) return 0
+  const missing = await findMissingFiles(needed, directory)
+  if (directory === undefined) {
+    for (const text of missing) output.printLine(`${role.name}: their bodies are not checked: ${text}`)
+    return 0
+  }
+  let problems = 0
+  for (const archivable of role.archives ?? [])
+    problems += await checkStubs({ ...subject, directory, archivable }, readDocuments(archivable.spec))
   return problems
 }
 

@@ -14,6 +14,7 @@ import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { packBody } from '#lib/store/embedded/record.ts'
 import type { DatabaseSnapshot } from '#lib/store/maintenance.ts'
 import type { Command, CommandOutput } from '../../app/run.ts'
+import { neededFilesText, readNeededFiles } from '../archive/archive-files.ts'
 import {
   BACKUP_ORDER,
   COMMAND_PURPOSES,
@@ -150,6 +151,8 @@ async function writeBackup(
         contents.push(content)
         printProgress(`${role.name}: ${content.name}: ${content.bytes} bytes`)
       }
+      const needed = await readNeededFiles(role, readerOf(snapshot, nameOf(role), printProgress))
+      if (needed.length > 0) printLine(neededFilesText(role.name, needed))
     }
   } finally {
     await snapshot.close()

@@ -11,12 +11,22 @@ import { type Erasures, NO_ERASURES, readErasures } from '#lib/patterns/erasures
 import type { OperationRun } from '#lib/patterns/operation-runs.ts'
 import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
+import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { unpackBody } from '#lib/store/embedded/record.ts'
 import { BlobGone } from '#lib/store/errors.ts'
 import type { Blobs, Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import { type Command, type CommandOutput, problemsText } from '../../app/run.ts'
-import { BACKUP_ORDER, COMMAND_PURPOSES, databasesOf, loadOperations, VERIFY_SETTINGS } from '../databases.ts'
+import { findMissingFiles, neededFilesText, readNeededFiles } from '../archive/archive-files.ts'
+import {
+  BACKUP_ORDER,
+  COMMAND_PURPOSES,
+  DATABASE_SETTINGS,
+  databasesOf,
+  loadOperations,
+  VERIFY_SETTINGS,
+} from '../databases.ts'
 import { verify } from '../verify.ts'
 import { ADOPTING_ROLES, adoptLaterFacts } from './adopt-later-facts.ts'
 import { type ChangeBlocks, decryptWith } from './encryption.ts'
@@ -160,6 +170,10 @@ export const restore: Command = async (words, variables, output) => {
       const readDocuments = readerOfBackup(source, role.name)
       const erased = (await role.erase?.(store, readDocuments, erasures, keys)) ?? 0
       if (erased > 0) printLine(`${role.name}: ${erased} documents were erased again`)
+      const needed = await readNeededFiles(role, readDocuments)
+      if (needed.length > 0) printLine(neededFilesText(role.name, needed))
+      for (const missing of await findMissingFiles(needed, config.archive))
+        printLine(`${role.name}: ${missing}`)
       if (role.name === 'backoffice') await recordBackup(store, manifest, run)
     }
   } finally {
@@ -248,9 +262,11 @@ async function completePayments(
   { printLine }: CommandOutput,
 ): Promise<number> {
   const checks = new Map<RoleName, DataCheck>()
+  const archive_reader = createArchiveReader(readConfig(DATABASE_SETTINGS, variables).archive)
   for (const { role, store } of opened) {
     if (!ADOPTING_ROLES.includes(role.name)) continue
-    const check = await role.checkData?.(store, readerOfBackup(source, role.name), variables, keys)
+    const whole = withArchive(store, archive_reader)
+    const check = await role.checkData?.(whole, readerOfBackup(source, role.name), variables, keys)
     if (check) checks.set(role.name, check)
   }
   let missing = 0

@@ -20,6 +20,7 @@ import { findRetiredIndexes, openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
 import type { ProcessConfig } from '../../app/process-settings.ts'
 import { databaseOf } from '../../app/roles.ts'
+import { checkArchiveFiles } from '../archive/archive-files.ts'
 import { retiredText } from '../migrate.ts'
 
 /** Less than the 5 seconds at which a process stops working, so that there is time to act. */
@@ -51,6 +52,7 @@ function databaseCheck(role: RoleOperations, config: ProcessConfig): Environment
       try {
         await role.openCollections(store)
         await role.checkKeys?.(store, readKeys(config, ['credential']))
+        await checkArchiveFiles(role, store, config.archive)
         const keys = role.checkKeys === undefined ? '' : 'the keys fit, '
         return ok(`complete, ${keys}${await compareClocks(store)}${await retiredOf(role, config)}`)
       } finally {

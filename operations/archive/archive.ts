@@ -1,0 +1,103 @@
+import { parseArgs } from 'node:util'
+import { type Config, readConfig } from '#lib/base/config/config.ts'
+import { StartError } from '#lib/base/start-error.ts'
+import type { Archivable, RoleOperations } from '#lib/role/operations.ts'
+import type { RoleName } from '#lib/role/role.ts'
+import { type Command, type CommandOutput, problemsText } from '../../app/run.ts'
+import { DATABASE_SETTINGS, databasesOf, loadOperations, readerOf } from '../databases.ts'
+import { archiveCollection, checkStubs, restoreStubs } from './archived-collection.ts'
+
+/** The roles with collections that can be archived. */
+export const ARCHIVING_ROLES: readonly RoleName[] = ['payments']
+
+const USAGE = 'node main.ts archive --before DATE|--check|--restore DIRECTORY'
+
+/** What a run does with the archive in a directory. */
+type Task = { readonly directory: string } & (
+  | { readonly kind: 'archive'; readonly before: Date }
+  | { readonly kind: 'check' | 'restore' }
+)
+
+/**
+ * `node main.ts archive --before DATE|--check|--restore DIRECTORY`: moves the bodies of documents that ended before a date to files of
+ * a directory, reads each body of the archived documents, or puts all of them back into the database. It may run while the system
+ * works, be killed and be repeated. Throws `StartError` or `Unavailable` with what to do.
+ */
+export const archive: Command = async (words, variables, output) => {
+  const task = parseWords(words)
+  const config = readConfig(DATABASE_SETTINGS, variables)
+  const { archive: configured } = config
+  if (configured !== undefined && configured !== task.directory)
+    throw new StartError(
+      `the processes read ${configured} (MULTIHUB_ARCHIVE): name this directory, so that they find what is archived`,
+    )
+  let problems = 0
+  for (const role of await loadOperations(ARCHIVING_ROLES))
+    for (const archivable of role.archives ?? [])
+      problems += await runTask(task, role, archivable, config, output)
+  if (problems > 0)
+    throw new StartError(`${problemsText(problems)}: docs/operators/archive.md says what to do`)
+}
+
+/** Returns the number of problems, which it has printed. */
+async function runTask(
+  task: Task,
+  role: RoleOperations,
+  archivable: Archivable,
+  config: Config<typeof DATABASE_SETTINGS>,
+  output: CommandOutput,
+): Promise<number> {
+  const databases = databasesOf(config)
+  if (task.kind === 'archive') {
+    const store = await databases.openStore(role, 'verify')
+    try {
+      await archiveCollection({ role, store, archivable, output, ...task })
+      return 0
+    } finally {
+      await store.close()
+    }
+  }
+  // Before the store, whose writers it locks out for a moment.
+  const snapshot = await databases.openSnapshot([role], 'ordered')
+  const store = await databases.openStore(role, 'verify')
+  try {
+    const documents = readerOf(snapshot, databases.nameOf(role), output.printProgress)(archivable.spec)
+    const work = task.kind === 'check' ? checkStubs : restoreStubs
+    return await work({ role, store, archivable, output, ...task }, documents)
+  } finally {
+    await store.close()
+    await snapshot.close()
+  }
+}
+
+/** The words of the command. Throws `StartError` for others. */
+function parseWords(words: readonly string[]): Task {
+  const options = {
+    before: { type: 'string' },
+    check: { type: 'boolean' },
+    restore: { type: 'boolean' },
+  } as const
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true })
+    const [directory, ...others] = positionals
+    if (directory !== undefined && others.length === 0 && Object.keys(values).length === 1) {
+      if (values.before !== undefined) return { directory, kind: 'archive', before: parseDate(values.before) }
+      return { directory, kind: values.check ? 'check' : 'restore' }
+    }
+  } catch (error) {
+    if (error instanceof StartError) throw error
+  }
+  throw new StartError(`name what to do and one directory: ${USAGE}`)
+}
+
+/** The beginning of a day in UTC. Throws `StartError` for another text. */
+function parseDate(text: string): Date {
+  const date = new Date(text)
+  if (
+    !/^\d{4}-\d{2}-\d{2}$/.test(text) ||
+    Number.isNaN(date.getTime()) ||
+    date.toISOString().slice(0, 10) !== text
+  )
+    throw new StartError(`${text} is not a day such as 2026-01-31`)
+  return date
+}

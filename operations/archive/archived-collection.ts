@@ -1,0 +1,210 @@
+import { now } from '#lib/base/time.ts'
+import { upsert } from '#lib/patterns/update.ts'
+import type { Archivable, RoleOperations } from '#lib/role/operations.ts'
+import { type ArchiveCount, archiveDocuments } from '#lib/store/archive/archive-documents.ts'
+import { createArchiveFile } from '#lib/store/archive/archive-file.ts'
+import type { ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
+import { ARCHIVE_FILES } from '#lib/store/archive/archive-files.ts'
+import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { isArchived, readWhole } from '#lib/store/archive/archived-collections.ts'
+import { type ArchivedSpec, isStub, placeOf } from '#lib/store/archive/archived-document.ts'
+import type { Body } from '#lib/store/check.ts'
+import { ArchiveUnavailable, Conflict } from '#lib/store/errors.ts'
+import { keyOf } from '#lib/store/lookup.ts'
+import type { Collection, Fields, Store } from '#lib/store/store.ts'
+import type { CommandOutput } from '../../app/run.ts'
+import { listArchiveFiles } from './archive-files.ts'
+
+/** A collection that can be archived, its open database as it is stored, and the directory of the files. */
+export interface ArchiveSubject {
+  readonly role: Pick<RoleOperations, 'name'>
+  readonly archivable: Archivable
+  readonly store: Store
+  readonly directory: string
+  readonly output: CommandOutput
+}
+
+/** Some seconds of work. */
+const PROGRESS_EVERY = 10_000
+/** How many stubs are read in the order of their places, so that each block is read once for all of them. */
+const SORTED_MAX = 20_000
+/** How many documents are read and written at once. */
+const WRITES_MAX = 64
+
+/** Moves the bodies of documents that ended before an instant to a new file, and prints what came of it. */
+export async function archiveCollection({
+  role,
+  archivable,
+  store,
+  directory,
+  output,
+  before,
+}: ArchiveSubject & { readonly before: Date }): Promise<void> {
+  const { printLine, printProgress } = output
+  const spec = specOf(archivable)
+  const files = await store.collection<ArchiveFileRecord>(ARCHIVE_FILES)
+  let record: ArchiveFileRecord | undefined
+  let sum: ArchiveCount = { archived: 0, left: 0, line_bytes: 0, file_bytes: 0 }
+  let printed = 0
+  const target = {
+    spec,
+    directory,
+    collection: await store.collection<Body>(spec),
+    async createFile(...parameters: Parameters<typeof createArchiveFile>) {
+      const file = await createArchiveFile(...parameters)
+      record = { collection: spec.name, file: file.name, began_at: now() }
+      await files.insert(record)
+      return file
+    },
+  }
+  for await (sum of archiveDocuments(target, archivable.list(store, before))) {
+    if (sum.archived - printed < PROGRESS_EVERY) continue
+    printed = sum.archived
+    printProgress(`${role.name}: ${spec.name}: ${printed} archived`)
+  }
+  const { archived, left, line_bytes, file_bytes } = sum
+  if (record !== undefined) {
+    const { collection, file } = record
+    const ended: ArchiveFileRecord = { ...record, ended_at: now(), bytes: file_bytes, documents: archived }
+    await upsert(files, { collection, file }, () => ended)
+  }
+  const place = record === undefined ? '' : ` in ${record.file} (${line_bytes} bytes in ${file_bytes})`
+  printLine(`${role.name}: ${archived} documents of ${spec.name} were archived${place}`)
+  if (left > 0)
+    printLine(`${role.name}: ${left} of ${spec.name} changed meanwhile, or are too large: they stay`)
+}
+
+/** Reads the body of each archived document. Prints the files that cannot be read, and returns their number. */
+export async function checkStubs(
+  { role, archivable, directory, output }: ArchiveSubject,
+  documents: AsyncIterable<object>,
+): Promise<number> {
+  const spec = specOf(archivable)
+  const reader = createArchiveReader(directory)
+  const unreadable = createUnreadable(role.name, spec.name)
+  let checked = 0
+  for await (const stubs of sortedStubs(spec, documents)) {
+    for (const stub of stubs) {
+      checked += 1
+      await unreadable.note(reader.readBody(spec, stub))
+    }
+  }
+  output.printLine(
+    `${role.name}: ${checked} archived documents of ${spec.name}, ${unreadable.count()} unreadable`,
+  )
+  return unreadable.print(output)
+}
+
+/**
+ * Replaces each stub by its whole document, unless that has been written whole meanwhile. Prints the files that cannot be read, and
+ * returns their number.
+ */
+export async function restoreStubs(
+  { role, archivable, store, directory, output }: ArchiveSubject,
+  documents: AsyncIterable<object>,
+): Promise<number> {
+  const spec = specOf(archivable)
+  const reader = createArchiveReader(directory)
+  const collection = await store.collection<Body>(spec)
+  const files = await store.collection<ArchiveFileRecord>(ARCHIVE_FILES)
+  const records = await listArchiveFiles(store, spec.name)
+  const unreadable = createUnreadable(role.name, spec.name)
+  let [restored, left] = [0, 0]
+  const restore = async (key: Fields): Promise<void> => {
+    const stub = await collection.get(key)
+    if (stub === undefined || !isStub(stub)) return
+    const { version, ...whole } = await readWhole(spec, stub, reader)
+    const is_written = await isReplaced(collection, whole, version)
+    if (is_written) restored += 1
+    else left += 1
+  }
+  for await (const stubs of sortedStubs(spec, documents)) {
+    for (let at = 0; at < stubs.length; at += WRITES_MAX)
+      await Promise.all(
+        stubs.slice(at, at + WRITES_MAX).map((stub) => unreadable.note(restore(keyFieldsOf(spec, stub)))),
+      )
+    output.printProgress(`${role.name}: ${spec.name}: ${restored} restored`)
+  }
+  output.printLine(
+    `${role.name}: ${restored} documents of ${spec.name} were restored, ${unreadable.count()} unreadable`,
+  )
+  if (left > 0)
+    output.printLine(`${role.name}: ${left} of ${spec.name} changed meanwhile: repeat the command`)
+  // No stub names them any more.
+  if (left === 0 && unreadable.count() === 0)
+    for (const { collection: name, file, version } of records)
+      await files.delete({ collection: name, file }, version)
+  return unreadable.print(output)
+}
+
+function specOf({ spec }: Archivable): ArchivedSpec {
+  if (!isArchived(spec)) throw new TypeError(`${spec.name} cannot be archived`)
+  return spec
+}
+
+function keyFieldsOf(spec: ArchivedSpec, document: Body): Fields {
+  // The fields of a key have the values of a key.
+  return keyOf(spec)(document as Fields)
+}
+
+async function isReplaced(collection: Collection<Body>, document: Body, version: number): Promise<boolean> {
+  try {
+    await collection.replace(document, version)
+    return true
+  } catch (error) {
+    if (error instanceof Conflict) return false
+    throw error
+  }
+}
+
+/** The stubs among documents, in groups that are in the order of their places. */
+async function* sortedStubs(
+  spec: ArchivedSpec,
+  documents: AsyncIterable<object>,
+): AsyncGenerator<readonly Body[]> {
+  let stubs: Body[] = []
+  const sorted = (): readonly Body[] =>
+    stubs
+      .map((stub) => ({ stub, place: orderOf(spec, stub) }))
+      .sort((one, other) => (one.place < other.place ? -1 : 1))
+      .map(({ stub }) => stub)
+  for await (const document of documents) {
+    if (!isStub(document)) continue
+    stubs.push(document)
+    if (stubs.length < SORTED_MAX) continue
+    yield sorted()
+    stubs = []
+  }
+  yield sorted()
+}
+
+/** What sorts like the place of a stub. A place that cannot be read comes first. */
+function orderOf(spec: ArchivedSpec, stub: Body): string {
+  try {
+    const { file, offset } = placeOf(spec, stub)
+    return `${file} ${String(offset).padStart(16, '0')}`
+  } catch {
+    return ''
+  }
+}
+
+/** Counts the documents whose body cannot be read, by what is wrong with which file. */
+function createUnreadable(role: string, collection: string) {
+  const by_message = new Map<string, number>()
+  return {
+    async note(work: Promise<unknown>): Promise<void> {
+      try {
+        await work
+      } catch (error) {
+        if (!(error instanceof ArchiveUnavailable)) throw error
+        by_message.set(error.message, (by_message.get(error.message) ?? 0) + 1)
+      }
+    },
+    count: (): number => [...by_message.values()].reduce((sum, count) => sum + count, 0),
+    print({ printLine }: CommandOutput): number {
+      for (const [message, count] of by_message)
+        printLine(`PROBLEM  ${role}: ${count} documents of ${collection}: ${message}`)
+      return by_message.size
+    },
+  }
+}
