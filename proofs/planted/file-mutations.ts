@@ -69,33 +69,10 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
     has_files: true,
   },
   {
-    name: 'a claim of a call that failed is never given back',
-    file: 'services/attachments/effects/clean-up.ts',
-    search: 'isUsed ? current',
-    replace: 'isUsed || claim ? current',
-    needs: ['store refuses'],
-    has_files: true,
-  },
-  {
-    name: 'a refused call ends the claim of another one',
-    file: 'services/attachments/domain/claim.ts',
-    search: 'return executions.length === 0\n    ? withoutClaim',
-    replace: 'return executions.length < 99\n    ? withoutClaim',
-    has_files: true,
-  },
-  {
     name: 'a file expires while it is used',
     file: 'services/attachments/domain/attachment.ts',
     search: 'const is_unused = claim === undefined && unused_until',
     replace: "const is_unused = claim?.used_by !== '' && unused_until",
-    has_files: true,
-  },
-  {
-    name: 'a file that nothing uses stays',
-    file: 'services/attachments/effects/clean-up.ts',
-    search: 'expireUnusedEffect.bind<Attachment>({ ...OPTIONS, run: expireNow })',
-    replace:
-      'expireUnusedEffect.bind<Attachment>({\n      ...OPTIONS,\n      run: async () => (current) => (current.claim ? expire(current, now()) : current),\n    })',
     has_files: true,
   },
   {
@@ -105,14 +82,6 @@ export const FILE_MUTATIONS: readonly Mutation[] = [
       'return { ...attachment, writer, effects: [...attachment.effects, deleteLateBytes(attachment, other, at)] }',
     replace: 'return { ...attachment, writer }',
     needs: ['process is killed'],
-    has_files: true,
-  },
-  {
-    name: 'the bytes of an upload that could not be completed stay',
-    file: 'services/attachments/domain/session.ts',
-    search: '  if (!is_received) return rest\n',
-    replace: '  if (!is_received || rest.effects.length < 99) return rest\n',
-    needs: ['store refuses'],
     has_files: true,
   },
 ]

@@ -54,27 +54,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'chargeback_id === undefined ? payment.amount - 1n :',
   },
   {
-    name: 'the event of a refund shows that refund only',
-    file: 'services/payments/domain/payment-event.ts',
-    search: 'merchantEvent(payment, event_key',
-    replace:
-      'merchantEvent({ ...payment, history: payment.history.filter((entry, index, all) => index === all.length - 1 || !entry.status.endsWith("refunded")) }, event_key',
-  },
-  {
-    name: 'an expired deposit is not looked up late',
-    file: 'services/payments/domain/apply-expiry.ts',
-    search: 'return sends_callbacks ? declined : addLateLookup(declined, undefined, at)',
-    replace: 'return sends_callbacks || at ? declined : addLateLookup(declined, undefined, at)',
-    needs: ['provider succeeds late'],
-  },
-  {
-    name: 'what a late lookup finds is dropped',
-    file: 'services/payments/domain/end-without-report.ts',
-    search: "result.kind === 'not_found' ? payment : applyProviderUpdate",
-    replace: "result.kind !== 'pending' ? payment : applyProviderUpdate",
-    needs: ['provider succeeds late'],
-  },
-  {
     name: 'the event does not wait for the ledger',
     file: 'services/payments/domain/transition.ts',
     search: 'at, after: entry?.id, ',
@@ -87,12 +66,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: 'canceled: undefined,',
   },
   {
-    name: 'a requested callback does not wait for the ledger',
-    file: 'services/payments/use-cases/await-change.ts',
-    search: "lane === 'money'",
-    replace: "lane === 'external'",
-  },
-  {
     name: 'a repeated c_id is answered as a success',
     file: 'services/payments/use-cases/create-payment.ts',
     search: 'if (is_new) return stored',
@@ -103,20 +76,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/use-cases/permitted-route.ts',
     search: 'amount >= minimum_amount',
     replace: 'amount > minimum_amount',
-  },
-  {
-    name: 'an h_id is not read linearizably',
-    file: 'services/payments/store/payments.ts',
-    search: ', h_id], { linearizable: true })',
-    replace: ', h_id])',
-    needs: ['store fails over'],
-  },
-  {
-    name: 'a c_id is not read linearizably',
-    file: 'services/payments/use-cases/find-payment.ts',
-    search: 'c_id }, { linearizable: true })',
-    replace: 'c_id })',
-    needs: ['store fails over'],
   },
   {
     name: 'callbacks of the provider are not verified',
@@ -154,13 +113,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'lib/patterns/effects/effect.ts',
     search: 'return Math.max(candidate.due_at.getTime(), candidate.lease?.until.getTime() ?? 0)',
     replace: 'return candidate.due_at.getTime()',
-  },
-  {
-    name: 'outcomes ignore the lease token',
-    file: 'lib/patterns/effects/outcomes.ts',
-    search: 'repeats || stored?.lease?.token === effect.lease?.token',
-    replace: 'repeats || stored',
-    needs: ['process is paused'],
   },
   {
     name: 'a process acts after its lease ran out',
@@ -211,12 +163,6 @@ export const MUTATIONS: readonly Mutation[] = [
     replace: "stored.token === '' ? 'superseded' : 'committed'",
   },
   {
-    name: 'an unclear commit counts as a commit',
-    file: 'lib/patterns/journal/commit-batch.ts',
-    search: "if (result === 'appended')",
-    replace: "if (result === 'appended' || result === 'unknown')",
-  },
-  {
     name: 'funds are not checked',
     file: 'services/balances/domain/decide-command.ts',
     search: 'before.available < posting.amount ?',
@@ -264,12 +210,6 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'gateway/auth/replay.ts',
     search: "if (result === 'reused') throw new PublicError(3000)",
     replace: "if (result === 'reused') return",
-  },
-  {
-    name: 'a v2 nonce that cannot be checked is accepted',
-    file: 'gateway/auth/signature-schemes.ts',
-    search: 'accept_if_store_down: false',
-    replace: 'accept_if_store_down: true',
   },
   {
     name: 'an update does not start again after a conflict',

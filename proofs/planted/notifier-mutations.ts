@@ -52,13 +52,6 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
     needs: ['process is paused'],
   },
   {
-    name: 'the clock of the process counts as that of the store',
-    file: 'lib/patterns/clock-guard.ts',
-    search: '(measurement === undefined ? clock.now_ms() : storeNowMs(measurement))',
-    replace: 'clock.now_ms()',
-    needs: ['clock is wrong'],
-  },
-  {
     name: 'the first attempt is not stored before its request',
     file: 'services/notifier/pipeline/queue-delivery.ts',
     search: 'await insert(deps, reserved?.delivery ?? delivery, options)',
@@ -107,13 +100,6 @@ export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
     search: 'if (pool.is_waited_for) freed_pools.add(pool)\n    else forgetUnused(pool)',
     replace: 'if (!pool.is_waited_for) forgetUnused(pool)',
     needs: ['receiver is slow'],
-  },
-  {
-    name: 'a delivery that was stored after the lease wakes no owner',
-    file: 'services/notifier/pipeline/queue-delivery.ts',
-    search: 'else await assignment.wakeOwner(delivery, storeNow())',
-    replace: 'else storeNow()',
-    needs: ['process is paused'],
   },
   {
     name: 'a delivery does not see that the owner is at its last look',

@@ -3,13 +3,6 @@ import type { Mutation } from './mutation.ts'
 /** Planted faults of tickets. */
 export const TICKET_MUTATIONS: readonly Mutation[] = [
   {
-    name: 'an unknown outcome frees its key',
-    file: 'lib/patterns/idempotency/idempotency.ts',
-    search: 'error instanceof PublicError && !UNKNOWN_OUTCOME_CODES.has(error.code)',
-    replace: 'error instanceof PublicError || !UNKNOWN_OUTCOME_CODES.has(0)',
-    needs: ['store loses results'],
-  },
-  {
     name: 'a refused call frees the key of another one',
     file: 'lib/patterns/idempotency/idempotency.ts',
     search: "return executions.length === 0 ? 'delete' : { ...current, executions }",
@@ -32,11 +25,5 @@ export const TICKET_MUTATIONS: readonly Mutation[] = [
     file: 'services/support/comments/use-cases/comments.ts',
     search: "comment_id: id('comment'), author: 'merchant'",
     replace: "comment_id: uuidv7(), author: 'merchant'",
-  },
-  {
-    name: 'a comment is accepted again while it is being stored',
-    file: 'services/support/comments/domain/comment.ts',
-    search: 'return effects.flatMap(',
-    replace: 'return effects.slice(9).flatMap(',
   },
 ]

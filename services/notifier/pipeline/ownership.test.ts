@@ -112,6 +112,26 @@ test('a notifier that paused for longer than its lease leaves the destination to
   expect(processesOf(late)).toEqual(['two'])
 })
 
+test('a delivery that an owner stores after its lease has ended is delivered, although the next owner had found nothing', async () => {
+  const one = await fixture.startProcess('one')
+  await one.pipeline.queueDelivery(newDelivery(1), BODY)
+  await advance(10)
+  const back = Promise.withResolvers<undefined>()
+  one.onCommand = () => back.promise
+  const late = newDelivery(2)
+  const queued = one.pipeline.queueDelivery(late, BODY)
+  await fixture.startProcess('two')
+  await advance(30_000)
+  const given_back = await fixture.destination('endpoint:one')
+  expect([given_back?.lease, given_back?.wake_at]).toEqual([undefined, undefined])
+  one.onCommand = () => undefined
+  back.resolve(undefined)
+  await queued
+  await advance(2_000)
+  expect(await fixture.stored(late)).toMatchObject({ status: 'delivered' })
+  expect(processesOf(late)).toHaveLength(1)
+})
+
 test('a notifier that stops leases nothing more, so that what it still stores is delivered by the next one at once', async () => {
   const one = await fixture.startProcess('one')
   const { promise, resolve } = Promise.withResolvers<AttemptOutcome>()

@@ -118,9 +118,10 @@ test.each([
     const before = received.length
     const running = createAdjustableClock()
     running.setRate(100)
-    const restoreClock = useClock(running)
-    await expect(notify(c_id, false, named, seen)).rejects.toThrow(Unavailable)
-    restoreClock()
+    {
+      using _ = { [Symbol.dispose]: useClock(running) }
+      await expect(notify(c_id, false, named, seen)).rejects.toThrow(Unavailable)
+    }
     expect(received).toHaveLength(before)
     await payments.replace({ ...succeeded, effects: [] }, version)
     await notify(c_id, false, named)
@@ -134,10 +135,9 @@ test('waits for the ledger entry of the status, which is posted soon', async () 
   const succeeded = transition(newDeposit({ c_id: 'paid-now' }), 'success', { at: CREDITED_AT })
   const { version } = await payments.insert(succeeded)
   const before = received.length
-  const restoreClock = useClock(createAdjustableClock())
+  using _ = { [Symbol.dispose]: useClock(createAdjustableClock()) }
   const notified = notify('soon', false, { ...request, c_id: 'paid-now' })
   await payments.replace({ ...succeeded, effects: [] }, version)
   await notified
-  restoreClock()
   expect(received.slice(before)).toMatchObject([{ event: 'payment.completed' }])
 })
