@@ -280,6 +280,43 @@ test('calls that this release cannot execute keep no other of their owner from b
   await process.stop()
 })
 
+// O5: else the proposer would do alone what a colleague has refused.
+test.each(['rejected', 'expired', 'obsolete'] as const)(
+  'a call whose approval is %s does not reach its owner when it is repeated',
+  async (status) => {
+    using clock = installManualClock()
+    await using opened = await openTestStore()
+    const approvals = await openApprovals(opened.store)
+    await approvals.setPolicy({ rpc: ADJUST, currency: 'INR', above_minor: 100n })
+    const rpc = OPERATOR_RPCS.find(({ method }) => nameOfRpc(method) === ADJUST)
+    if (rpc === undefined) throw new Error('there is no row of Adjust')
+    let calls = 0
+    const callOwner: CallOwner = async () => {
+      calls += 1
+      return create(AdjustResponseSchema)
+    }
+    const getPrincipal = async () => PROPOSER
+    const process = startSecondPerson({ approvals, getPrincipal, callOwner, show: () => '{}' })
+    const amount = { minor: 500n, currency: 'INR' }
+    const request = create(AdjustRequestSchema, { merchantId: '1', operationId: 'o1', amount })
+    const repeat = () =>
+      process.guard(
+        { rpc, principal: PROPOSER, request, reason: undefined },
+        () => callOwner(rpc.method, request),
+        undefined,
+      )
+    await expect(repeat()).rejects.toMatchObject({ code: 8801, details: { status: 'pending' } })
+    const [{ approval_id } = { approval_id: '' }] = (
+      await approvals.list('pending', { page_size: 1, page_token: '' })
+    ).items
+    if (status === 'expired') clock.stepWall(24 * 3_600_000)
+    else await approvals.update(approval_id, (current) => ({ ...current, status }))
+    await expect(repeat()).rejects.toMatchObject({ code: 8801, details: { approval_id, status } })
+    await process.stop()
+    expect(calls).toBe(0)
+  },
+)
+
 // O4, O5: the owner keeps who asked for what, in which act, and by whose approval.
 test.each([
   ['the act of the decider', AUDIT_HEADER, 'act1'],

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { acceptsToken, type Principal, rotateTokens } from './principal.ts'
+import { acceptsToken, type Principal, type PrincipalToken, rotateTokens } from './principal.ts'
 
 // O3
 test('a rotation ends older tokens at the end of its overlap at the latest', () => {
@@ -18,6 +18,18 @@ test('a rotation ends older tokens at the end of its overlap at the latest', () 
     { sha256: 'shorter', expires_at: after(10) },
   ])
   expect(rotateTokens({ tokens }, 'new', 0, at)).toEqual([{ sha256: 'new' }])
+})
+
+// O3
+test('a rotation is refused while 10 older tokens count, unless it ends them', () => {
+  const at = new Date('2026-11-24T12:00:00.000Z')
+  let tokens: readonly PrincipalToken[] = [{ sha256: 'first' }]
+  for (let older = 1; older <= 10; older += 1) tokens = rotateTokens({ tokens }, `${older}`, 60_000, at)
+  expect(tokens).toHaveLength(11)
+  expect(() => rotateTokens({ tokens }, 'one more', 60_000, at)).toThrow(
+    expect.objectContaining({ code: 9000 }),
+  )
+  expect(rotateTokens({ tokens }, 'one more', 0, at)).toEqual([{ sha256: 'one more' }])
 })
 
 // O1, O3

@@ -1,6 +1,10 @@
 import { create, type Message } from '@bufbuild/protobuf'
-import { createContextValues } from '@connectrpc/connect'
+import { Code, createContextValues } from '@connectrpc/connect'
 import { expect, test } from '@jest/globals'
+import {
+  CallbackService,
+  ListenToCallbacksRequestSchema,
+} from '#gen/multihub/backoffice/v1/callback_service_pb.ts'
 import {
   AdjustRequestSchema,
   BalanceService,
@@ -12,19 +16,27 @@ import type { ServedMethod } from '#lib/rpc/service.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { settled } from '../../../test/support/manual-clock.ts'
 import type { Principal } from '../domain/principal.ts'
+import type { Right } from '../domain/rights.ts'
 import { FIRST_PRINCIPAL } from './authenticate.ts'
 import { createOperatorEndpoints } from './operator-endpoints.ts'
+import type { StreamCaller } from './streams.ts'
 
 const { adjust, getBalances } = BalanceService.method
+const { listenToCallbacks } = CallbackService.method
 
-/** Calls an RPC as a principal. The owner answers when `answer` is called; `signal` is what tells it that nobody waits. */
+/**
+ * Calls an RPC as a principal. The owner answers when `end` is called; `signal` is what tells it that nobody waits. A stream checks its
+ * caller with `checkAgain`.
+ */
 function call(method: ServedMethod, request: Message, fields: Partial<Principal> = {}) {
+  let principal: Principal = { ...FIRST_PRINCIPAL, principal_id: 'one', ...fields }
+  let stream_caller: StreamCaller | undefined
   let signal: AbortSignal | undefined
   let leave = (): void => {}
   const owner = Promise.withResolvers<Message>()
   const endpoints = createOperatorEndpoints({
     addressOf: () => undefined,
-    authenticate: async () => ({ ...FIRST_PRINCIPAL, principal_id: 'one', ...fields }),
+    authenticate: async () => principal,
     callOwner: (_method, _request, options) => {
       signal = options?.signal
       return owner.promise
@@ -34,7 +46,12 @@ function call(method: ServedMethod, request: Message, fields: Partial<Principal>
     refused: async () => {},
     secondPerson: (_call, send) => send(),
     countMerchantAct: () => {},
-    streams: {} as never,
+    streams: {
+      async open(_rpc, _request, caller) {
+        stream_caller = caller
+        return { first: await owner.promise, messages: async function* () {} }
+      },
+    },
     log: createLog('test'),
   })
   const values = createContextValues()
@@ -58,6 +75,10 @@ function call(method: ServedMethod, request: Message, fields: Partial<Principal>
     end: () => owner.resolve(create(method.output)),
     signal: () => signal,
     caller: () => values.get(connection_caller_key),
+    checkAgain: (rights: readonly Right[]) => {
+      principal = { ...principal, rights }
+      return stream_caller?.checkAgain()
+    },
   }
 }
 
@@ -71,6 +92,17 @@ test('an act goes on when its caller has gone, and a read does not', async () =>
   expect([act.signal()?.aborted ?? false, read.signal()?.aborted]).toEqual([false, true])
   act.end()
   read.end()
+  await settled()
+})
+
+// O3, O20
+test('a stream goes on only while its principal has the right for it', async () => {
+  const request = create(ListenToCallbacksRequestSchema, { merchantId: '7001' })
+  const stream = call(listenToCallbacks, request, { rights: ['reveal'] })
+  await settled()
+  await stream.checkAgain(['reveal', 'read'])
+  await expect(stream.checkAgain(['read'])).rejects.toMatchObject({ status: Code.PermissionDenied })
+  stream.end()
   await settled()
 })
 

@@ -48,3 +48,16 @@ test.each([{ principal_id: 'p2' }, { merchantId: '7002' }, { method: EndpointSer
     expect(() => ownerTokenOf(LIST, { ...LIST, ...other })).toThrow('page_token')
   },
 )
+
+// O19
+test.each([
+  [0, true],
+  [1_000, true],
+  [-1, false],
+  [1_001, false],
+])('a page size of %d is accepted: %p', (pageSize, is_accepted) => {
+  const open = () =>
+    createPageTokens(LIST.method, testKeys().cursor)?.open(requestOf(LIST, { pageSize }), LIST.principal_id)
+  if (is_accepted) expect(open()).toBeInstanceOf(Function)
+  else expect(open).toThrow('page_size is an integer from 1 to 1000')
+})

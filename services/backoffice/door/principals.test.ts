@@ -83,8 +83,23 @@ test('a change of rights, a rotation and a revocation count within 2 s', async (
   })
   expect(revoked.body.principal.status).toBe('PRINCIPAL_STATUS_REVOKED')
   expect(await untilStatus(other.token, 401)).toBeLessThan(2_000)
-  expect(await door.call(admin, `${PRINCIPALS}/RotateToken`, { principalId: other.id })).toMatchObject({
-    body: { code: 'failed_precondition' },
+  for (const [rpc, fields] of [
+    ['RotateToken', {}],
+    ['UpdatePrincipal', { rights: ['admin'] }],
+  ] as const)
+    expect(
+      await door.call(admin, `${PRINCIPALS}/${rpc}`, { principalId: other.id, ...fields }),
+    ).toMatchObject({
+      body: { code: 'failed_precondition' },
+    })
+})
+
+// O3
+test.each([-1, 30 * 86_400 + 1])('an overlap of %d seconds is refused', async (overlapSeconds) => {
+  const { id: principalId } = await door.newPrincipal(['read'])
+  expect(await door.call(admin, `${PRINCIPALS}/RotateToken`, { principalId, overlapSeconds })).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_argument' },
   })
 })
 
@@ -101,7 +116,7 @@ test('a repeated rotation issues no second token, and answers without the first'
 })
 
 // O1
-test('a principal stops to count at its expiry', async () => {
+test('a principal stops to count at its expiry, and gets no other token', async () => {
   const expires_at = new Date(clock.now_ms() + 500)
   const created = await door.call(admin, `${PRINCIPALS}/CreatePrincipal`, {
     ...GIVEN,
@@ -110,6 +125,10 @@ test('a principal stops to count at its expiry', async () => {
   })
   await untilStatus(created.body.token, 401)
   expect(clock.now_ms()).toBeGreaterThanOrEqual(expires_at.getTime())
+  const { principalId } = created.body.principal
+  expect(await door.call(admin, `${PRINCIPALS}/RotateToken`, { principalId })).toMatchObject({
+    body: { code: 'failed_precondition' },
+  })
 })
 
 // O14, O15

@@ -58,6 +58,7 @@ test('a token begins a session, whose cookie no script reads and no other site s
   const began = await signIn(token, { origin: door.url })
   expect(began).toMatchObject({ status: 200, body: { principal_id: id } })
   const { port } = new URL(door.url)
+  expect(began.headers.get('cache-control')).toBe('no-store')
   expect(began.headers.get('set-cookie')).toMatch(
     new RegExp(
       `^multihub-session-${port}=mhs_[0-9a-f]{64}; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200$`,
@@ -93,6 +94,13 @@ test('a request with a token is judged by the token alone, whatever cookie it ha
   expect((await whoIs(`Bearer ${program.token}`)).body.principal.principalId).toBe(program.id)
   for (const wrong of ['Bearer mhp_wrong', 'Bearer ', 'Basic YTpi'])
     expect((await whoIs(wrong)).status).toBe(401)
+})
+
+// O21: a token does not end after 12 hours, and a browser would send it by itself.
+test('a cookie with a token instead of a session does not count', async () => {
+  const { token } = await door.newPrincipal(['read'])
+  const [name] = cookieOf(await signIn(token)).split('=')
+  expect(await send('POST', WHO, ofPage(`${name}=${token}`), '{}')).toMatchObject({ status: 401 })
 })
 
 // O3, O21

@@ -96,10 +96,11 @@ test('a revoked person is out within 2 s, and does not sign in again', async () 
   const admin = await door.newPrincipal(['admin'])
   const { browser } = await signIn('ravi', ['/support'])
   const { principalId } = (await whoIs(browser)).principal
-  const rights = { principalId, rights: ['admin'] }
-  expect(await door.call(admin.token, `${PRINCIPALS}/UpdatePrincipal`, rights)).toMatchObject({
-    body: { code: 'failed_precondition' },
-  })
+  // Rights follow the groups, also those that its groups give.
+  for (const rights of [['admin'], ['support']])
+    expect(
+      await door.call(admin.token, `${PRINCIPALS}/UpdatePrincipal`, { principalId, rights }),
+    ).toMatchObject({ body: { code: 'failed_precondition' } })
   expect(await door.call(admin.token, `${PRINCIPALS}/RotateToken`, { principalId })).toMatchObject({
     body: { code: 'failed_precondition' },
   })
@@ -113,9 +114,21 @@ test('a revoked person is out within 2 s, and does not sign in again', async () 
 })
 
 // O15
-test('the first token does not count where a group has the right admin', async () => {
-  expect(await door.call(FIRST_TOKEN, WHO, {})).toMatchObject({ status: 401 })
-})
+test.each([
+  ['support', 200],
+  ['admin', 401],
+])(
+  'before there is a principal, where a group has the right %s, the first token is answered %d',
+  async (right, status) => {
+    await using other = await startDoor([], {
+      MULTIHUB_BACKOFFICE_URL: 'http://127.0.0.1',
+      MULTIHUB_OIDC_ISSUER: provider.issuer,
+      MULTIHUB_OIDC_CLIENT_ID: OPEN_ID_CLIENT.id,
+      MULTIHUB_OIDC_GROUPS: `group=${right}`,
+    })
+    expect(await other.call(FIRST_TOKEN, WHO, {})).toMatchObject({ status })
+  },
+)
 
 // O21
 test('a callback that this browser did not begin signs nobody in', async () => {
@@ -130,6 +143,12 @@ test('a callback that this browser did not begin signs nobody in', async () => {
   const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? ''
   const forged = await fetch(`${door.url}/session/callback?code=a&state=b`, { headers: { cookie } })
   expect([forged.status, (await forged.text()).includes('begin again')]).toEqual([403, true])
+  // The address of the page has the code of the provider.
+  expect(forged.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+  expect([forged.headers.get('cache-control'), forged.headers.get('referrer-policy')]).toEqual([
+    'no-store',
+    'no-referrer',
+  ])
 })
 
 // O21: a visitor can begin a sign-in and write the callback: its text is not shown, and is no cause of a line of the log.

@@ -5,6 +5,7 @@ import { AdjustRequestSchema } from '#gen/multihub/balances/v1/balance_service_p
 import { CreateCredentialResponseSchema } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { CreateEndpointRequestSchema } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { CreateMerchantRequestSchema } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { PulledDeliverySchema } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
 import { PaymentSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { OPERATOR_RPCS } from '../../domain/operator-rpcs.ts'
 import { maskMessage } from './mask-message.ts'
@@ -58,6 +59,15 @@ test('names of merchants and programs are shown, those of files and banks are no
   const file = { name: 'passport of Jane Roe.pdf', mimeType: 'application/pdf' }
   const shown = maskMessage(PrepareEvidenceRequestSchema, create(PrepareEvidenceRequestSchema, { file }))
   expect(JSON.parse(shown)).toEqual({ file: { name: '[hidden]', mimeType: 'application/pdf' } })
+})
+
+test('neither the bytes of a body nor a map, whose keys can be anything, are shown', () => {
+  const delivery = create(PulledDeliverySchema, {
+    event: 'payment.completed',
+    headers: { 'x-signature': 'abcdef' },
+    body: Buffer.from('Jane Roe'),
+  })
+  expect(JSON.parse(maskMessage(PulledDeliverySchema, delivery))).toEqual({ event: 'payment.completed' })
 })
 
 test('no field that the table of RPCs calls personal is shown', () => {
