@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { readConfig } from '#lib/base/config/config.ts'
+import { KEY_SETTINGS, readKeys } from '#lib/base/config/key-settings.ts'
+import { randomHex } from '#lib/base/crypto/random.ts'
+import { SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
+import { openStore } from '#lib/store/open.ts'
+import { databaseOf } from '../../app/roles.ts'
+import { archive } from '../../operations/archive/archive.ts'
+import { diagnose } from '../../operations/doctor/doctor.ts'
+import { verify } from '../../operations/verify.ts'
+import { erasePayment } from '../../services/payments/domain/erase-payment.ts'
+import { requireAdmitted } from '../../services/payments/domain/payment.ts'
+import { findByAnyId } from '../../services/payments/store/payments.ts'
+import { openPaymentsStore } from '../../services/payments/store/payments-store.ts'
+import { runHere, runHereToEnd } from '../support/command.ts'
+import { type Demo, merchantClient } from '../support/merchant.ts'
+import { type Operator, operatorOf } from '../support/operator.ts'
+import { type SystemHere, startHere } from '../support/system.ts'
+import { keysOf } from './backup.suite.ts'
+
+const LONG_MS = 300_000
+const ENDED_AT = new Date('2026-01-05T10:00:00.000Z')
+const VALUE = 70_000
+
+let directory: string
+let providers: string
+let system: SystemHere
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-archived-'))
+  providers = await mkdtemp(join(tmpdir(), 'multihub-providers-'))
+  const account = { connector: 'http', account_id: 'live', environment: 'production' }
+  const accounts = [{ ...account, base_url: 'https://127.0.0.1:1', key: randomHex(32) }]
+  await writeFile(join(providers, 'accounts.json'), JSON.stringify({ accounts }))
+  system = await startHere({
+    MULTIHUB_SCANNER: 'none',
+    MULTIHUB_ARCHIVE: directory,
+    MULTIHUB_PROVIDERS_FILE: join(providers, 'accounts.json'),
+  })
+}, LONG_MS)
+afterAll(async () => {
+  await system.end()
+  for (const made of [directory, providers]) await rm(made, { recursive: true, force: true })
+})
+
+const operator: Operator = (rpc, request) => operatorOf(system.demo())(rpc, request)
+const variables = async () => ({
+  MULTIHUB_HOME: system.home,
+  MULTIHUB_ARCHIVE: directory,
+  ...(await keysOf(system)),
+})
+
+/** A demo.json whose merchant has a credential of production, with money, and the route of its payments. */
+async function productionDemo(): Promise<{ readonly demo: () => Demo; readonly service_id: string }> {
+  const [alpha] = system.demo().merchants
+  if (!alpha) throw new Error('there is no merchant')
+  const owner = { merchantId: alpha.merchant_id, environment: 'ENVIRONMENT_PRODUCTION' }
+  await operator('multihub.merchants.v1.MerchantService/UpdateMerchant', {
+    merchantId: alpha.merchant_id,
+    environments: ['ENVIRONMENT_TEST', 'ENVIRONMENT_PRODUCTION'],
+  })
+  const { credential, secret } = await operator('multihub.merchants.v1.CredentialService/CreateCredential', {
+    ...owner,
+    apiVersion: 'API_VERSION_V1',
+    scopes: SCOPES,
+    supportResources: SUPPORT_RESOURCES,
+  })
+  const { route } = await operator('multihub.merchants.v1.RouteService/CreateRoute', {
+    ...owner,
+    direction: 'DIRECTION_IN',
+    method: 'upi',
+    currency: 'INR',
+    connector: 'http',
+    providerAccounts: ['live'],
+  })
+  await operator('multihub.balances.v1.BalanceService/Adjust', {
+    ...owner,
+    currency: 'INR',
+    amount: { minor: 10 * VALUE, currency: 'INR' },
+    reason: 'funds of a test',
+    operationId: randomUUID(),
+  })
+  const [first] = alpha.credentials
+  if (!first) throw new Error('there is no credential')
+  const own = {
+    ...first,
+    api_version: 'v1' as const,
+    application_id: Number(credential.applicationId),
+    secret,
+  }
+  const merchant = { ...alpha, credentials: [own] }
+  return { demo: () => ({ ...system.demo(), merchants: [merchant] }), service_id: route.serviceId }
+}
+
+/** Opens the payments of the stopped system. */
+async function openPayments() {
+  const store = await openStore({
+    database: databaseOf('multihub', 'payments'),
+    directory: join(system.home, 'data'),
+  })
+  const keys = readKeys(readConfig(KEY_SETTINGS, await variables()), ['person', 'search'])
+  return { ...(await openPaymentsStore(store, keys)), store, [Symbol.asyncDispose]: () => store.close() }
+}
+
+/** Makes a payment of test an erased payment of production that ended long ago. */
+async function age(payment_id: string, service_id: string): Promise<void> {
+  await using opened = await openPayments()
+  const found = await findByAnyId(opened.payments, payment_id)
+  if (!found) throw new Error('the payment is gone')
+  const { version, ...payment } = requireAdmitted(found)
+  const { merchant_id, environment, c_id } = payment
+  await opened.payments.delete({ merchant_id, environment, c_id }, version)
+  const account = { provider_accounts: ['live'], attempt: { ...payment.attempt, account_id: 'live' } }
+  const attempts = (payment.attempts ?? []).map(({ account: _, ...attempt }) => attempt)
+  const changes = { environment: 'production', service_id, updated_at: ENDED_AT } as const
+  const aged = { ...payment, ...account, attempts, ...changes }
+  await opened.payments.insert({ ...erasePayment(aged, 'request', ENDED_AT), effects: [] })
+}
+
+const away = (): string => `${directory}-away`
+
+// O24
+test(
+  'an archived payment is a payment as before; without its file nothing of it is shown, and its c_id stays taken',
+  async () => {
+    const test_client = merchantClient(system.demo)
+    const { c_id } = await test_client.deposit(VALUE)
+    const { identifiers } = await test_client.finalPayment(c_id)
+    const paymentId: string = (
+      await operator('multihub.payments.v1.PaymentService/GetPayment', { paymentId: identifiers.h_id })
+    ).payment.paymentId
+    const { demo, service_id } = await productionDemo()
+    await system.stop()
+    await age(paymentId, service_id)
+    await system.start()
+    const merchant = merchantClient(demo)
+    const getPayment = async () =>
+      (await operator('multihub.payments.v1.PaymentService/GetPayment', { paymentId })).payment
+    const explain = () =>
+      operator('multihub.payments.v1.PaymentExplanationService/ExplainPayment', { paymentId })
+    const timeline = () => operator('multihub.backoffice.v1.TimelineService/GetTimeline', { paymentId })
+    const status = async () => (await merchant.status(c_id)).body.result.payment
+    const create = async () => {
+      const payment = {
+        identifiers: { c_id },
+        amount: { value: VALUE, currency: 'INR' },
+        payer: { email: 'customer@example.com', person: { first_name: 'Asha' } },
+      }
+      const body = { method: 'payment.in', service_id: Number(service_id), params: { payment } }
+      return (await merchant.call(body)).body.error.code
+    }
+    const before = [await status(), await getPayment(), await explain(), (await timeline()).rows]
+
+    expect(await runHereToEnd(archive, ['--before', '2026-01-05', directory], await variables())).toEqual([
+      'payments: 0 documents of payments were archived',
+    ])
+    const [line = ''] = await runHereToEnd(archive, ['--before', '2026-01-06', directory], await variables())
+    expect(line).toMatch(
+      /^payments: 1 documents of payments were archived in payments-\S+\.jsonl\.gz \(\d+ bytes in \d+\)$/,
+    )
+    expect([await status(), await getPayment(), await explain(), (await timeline()).rows]).toEqual(before)
+    const listed = await operator('multihub.payments.v1.PaymentService/ListPayments', {
+      merchantId: merchant.merchant.merchant_id,
+      environment: 'ENVIRONMENT_PRODUCTION',
+    })
+    expect(listed.payments).toHaveLength(1)
+    expect(await create()).toBe(6009)
+    expect(await runHereToEnd(archive, ['--check', directory], await variables())).toEqual([
+      'payments: 1 archived documents of payments, 0 unreadable',
+    ])
+    expect((await runHere(verify, [], await variables())).output).toContain(
+      'payments: 1 archived documents of payments, 0 unreadable',
+    )
+
+    expect(await runHereToEnd(archive, ['--restore', directory], await variables())).toEqual([
+      'payments: 1 documents of payments were restored, 0 unreadable',
+    ])
+    expect(await getPayment()).toEqual(before[1])
+    await runHereToEnd(archive, ['--before', '2026-01-06', directory], await variables())
+    expect(await readdir(directory)).toHaveLength(2)
+
+    await rename(directory, away())
+    await system.stop()
+    await system.start()
+    expect((await merchant.status(c_id)).body.error.code).toBe(2002)
+    expect(await create()).toBe(2002)
+    await expect(getPayment()).rejects.toThrow('unavailable')
+    expect(
+      (await runHere(diagnose, [], { ...(await variables()), MULTIHUB_SANDBOX_KEY: randomHex(32) })).output,
+    ).toMatch(/PROBLEM {2}database multihub_payments: \S+ \(MULTIHUB_ARCHIVE\) cannot be read \(ENOENT\)/)
+    await rename(away(), directory)
+    expect(await status()).toEqual(before[0])
+
+    const params = { identifiers: { c_id: randomUUID() }, payment: { c_id }, amount: '1000', reason: 'late' }
+    const requested = (await merchant.call({ method: 'refund.request', params })).body
+    expect(requested.error).toBeUndefined()
+    const refundId: string = requested.result.identifiers.h_id
+    const approved = await operator('multihub.support.v1.RefundService/ApproveRefund', { refundId })
+    expect(approved.refund.status).toBe('REFUND_STATUS_APPROVED')
+    await system.stop()
+    await using opened = await openPayments()
+    const stored = await findByAnyId(opened.sealed_payments, paymentId)
+    expect(stored).not.toHaveProperty('archived')
+    // Of the file whose payments were restored there is no record any more.
+    expect(await opened.archive_files.find('key', { equals: ['payments'] }, { limit: 9 })).toHaveLength(1)
+    expect(stored).toMatchObject({
+      creates: expect.arrayContaining([expect.objectContaining({ account_id: 'sandbox' })]),
+      refunds: [{ amount: 1_000n, state: expect.any(String) }],
+    })
+  },
+  LONG_MS,
+)
+
+test.each([
+  [[]],
+  [['/archive']],
+  [['--before', '2026-01-01']],
+  [['--before', '2026-02-30', '/archive']],
+  [['--before', 'yesterday', '/archive']],
+  [['--check', '--restore', '/archive']],
+  [['--check', '/archive', '/other']],
+  [['--check', '/archive']],
+])('refuses the words %j', async (words) => {
+  const { code, output } = await runHere(archive, words, await variables())
+  expect([code, output]).toEqual([1, ''])
+})
