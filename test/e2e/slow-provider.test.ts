@@ -70,8 +70,12 @@ test('a provider that does not respond to one merchant delays no other merchant,
   expect(held('multihub_effects_in_flight{lane="external"}')).toBeGreaterThanOrEqual(HELD)
   await eventually(readMetrics, (read) => read?.('multihub_call_slots_in_use') === 0)
   expect(held('multihub_effects_due{documents="payments"')).toBe(0)
-  expect(await eventLoopUse(() => {})).toBeLessThan(0.7)
   expect(answered).toBe(0)
+  // Other work on the machine makes each second of this process longer.
+  await eventually(
+    () => eventLoopUse(() => {}),
+    (use = 1) => use < 0.7,
+  )
 })
 
 test('an event loop that computes without a pause is in full use', async () => {

@@ -24,8 +24,8 @@ const stuck_documents = gauge(
 const STUCK_MAX = 100
 
 /**
- * How much is read of the due work of each lane. More processes help with what is due in the lanes `money` and `event`, so it is
- * counted. What waits for a provider, they do not shorten: it is not counted, so that nobody can start processes by it.
+ * The most documents that are read of each lane. Due work of the lanes `money` and `event` is counted, because more processes run
+ * it sooner. Calls of providers are not, because a provider that hangs would start processes that cannot help.
  */
 const READ_MAX: Readonly<Record<Lane, number>> = { money: 1_000, independent: 1, external: 1, event: 1_000 }
 
