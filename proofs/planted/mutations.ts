@@ -117,8 +117,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a process acts after its lease ran out',
     file: 'lib/patterns/effects/begin.ts',
-    search: 'lease.until.getTime() > now().getTime())) &&\n    clock_guard.isTrusted()',
-    replace: 'lease.until.getTime() > 0)) && (clock_guard.isTrusted() || now().getTime() > 0)',
+    search: 'lease.until.getTime() > now().getTime())',
+    replace: 'lease.until.getTime() > Math.min(0, now().getTime()))',
     needs: ['process is paused'],
   },
   {

@@ -57,6 +57,13 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
     tests: ['lib/patterns/effects/takeover.test.ts'],
   },
   {
+    name: 'a clock that is set back makes a heartbeat younger',
+    file: 'lib/patterns/membership/heartbeats.ts',
+    search: 'Math.max(monotonic_ms - confirmed.monotonic_ms, wall_ms',
+    replace: 'Math.max(Math.min(0, monotonic_ms - confirmed.monotonic_ms), wall_ms',
+    tests: ['lib/patterns/effects/runs.test.ts'],
+  },
+  {
     name: 'a heartbeat waits for other writes',
     file: 'lib/store/mongodb/collection.ts',
     search: 'layout.is_urgent ? calls.writeUrgently : calls.write',

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
-import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/runner.ts'
+import type { Runs } from '#lib/patterns/effects/runs.ts'
 import { openStore } from '#lib/store/open.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
@@ -18,7 +18,7 @@ import type { AdmissionDeps } from './use-cases/await-change.ts'
 /** What a test can choose of a runner: its pause between sweeps, whether it trusts its clock, and how writes fail. */
 interface RunnerOptions {
   readonly sweep_ms?: number
-  readonly clock_guard?: ClockGuard
+  readonly runs?: Runs
   readonly collection?: Collection<StoredPayment>
 }
 

@@ -1,12 +1,10 @@
 import { now, sleep } from '#lib/base/time.ts'
 import type { Collection, Fields, Stored } from '#lib/store/store.ts'
-import type { ClockGuard } from '../clock-guard.ts'
 import type { BoundEffect } from './define-effect.ts'
 import type { Effect, EffectDocument } from './effect.ts'
 import type { Runs } from './runs.ts'
 
 interface BeginOptions<D extends EffectDocument> {
-  readonly clock_guard: ClockGuard
   readonly runs: Runs
   readonly isStopping: () => boolean
   readonly collection: Pick<Collection<D>, 'get'>
@@ -20,23 +18,22 @@ const LOOK_MS = 250
 
 /** Makes the check of one runner. */
 export function createBeginCheck<D extends EffectDocument>(options: BeginOptions<D>) {
-  const { clock_guard, runs, isStopping, collection, keyOf } = options
+  const { runs, isStopping, collection, keyOf } = options
 
   /**
-   * When the lease has expired meanwhile, its run is over, or the clock of this process was set, another process may have the
-   * lease by now. A repeated effect may run in both processes.
+   * When the lease has expired meanwhile, or its run is over, another process may have the lease by now. A repeated effect may run
+   * in both processes.
    */
   const mayBegin = ({ lease }: Effect, { repeats = false }: Pick<BoundEffect<D>, 'repeats'>): boolean =>
-    (repeats || (lease?.run === runs.run_id && lease.until.getTime() > now().getTime())) &&
-    clock_guard.isTrusted()
+    repeats || (lease?.run === runs.run_id && lease.until.getTime() > now().getTime())
 
   return {
     mayBegin,
-    /** Whether the others cannot declare the run of this process dead now. If they can, it must regain the lease first. */
+    /** Whether this process may act now (`Runs.mayAct`). If it may not, it must regain the lease first. */
     mayAct: (): boolean => runs.mayAct(),
     /**
-     * Waits until the others cannot declare the run dead any more. Returns whether this process still has the lease then: they
-     * may have declared it dead meanwhile.
+     * Waits until this process may act again. Returns whether it still has the lease then: the others may have declared its run dead
+     * meanwhile.
      */
     async regainsLease(document: Stored<D>, effect: Effect, bound: BoundEffect<D>): Promise<boolean> {
       while (!runs.mayAct()) {

@@ -3,6 +3,7 @@ import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { createSwitchedClockGuard } from '../../../test/support/clock-guard.ts'
+import { lastingRun } from '../../../test/support/runs.ts'
 import { defineKind, type Item, idleHandler, itemWith, openItemsForEachTest } from './items.fixture.ts'
 
 const knownEffect = defineKind('known', 'independent')
@@ -44,17 +45,23 @@ test('a stopped runner leases nothing, and the next process runs what is due', a
 })
 
 describe('while the clock of the process is wrong', () => {
+  /** A guard, and the run of a process that may act while the guard trusts its clock. */
+  function guardedRun() {
+    const guard = createSwitchedClockGuard()
+    return { guard, runs: { ...lastingRun, mayAct: guard.isTrusted } }
+  }
+
   test('the sweeper leases nothing, and goes on when the clock is right again', async () => {
     await fixture().items.insert(itemWith('one', knownEffect))
     await fixture().items.insert(itemWith('two', knownEffect))
-    const guard = createSwitchedClockGuard()
+    const { guard, runs } = guardedRun()
     guard.setTrusted(false)
     let finds = 0
     const find: Collection<Item>['find'] = (...parameters) => {
       finds += 1
       return fixture().items.find(...parameters)
     }
-    const wrong = fixture().runner([knownEffect.bind(idleHandler)], { ...fixture().items, find }, guard)
+    const wrong = fixture().runner([knownEffect.bind(idleHandler)], { ...fixture().items, find }, guard, runs)
     const correct = fixture().runner([knownEffect.bind(idleHandler)])
     wrong.start()
     expect((await fixture().items.get({ item_id: 'one' }))?.effects[0]?.tries).toBe(0)
@@ -81,17 +88,17 @@ describe('while the clock of the process is wrong', () => {
   })
 
   test('a leased effect is not run, but the outcome of one that has run is stored', async () => {
-    const guard = createSwitchedClockGuard()
-    const runs: string[] = []
+    const { guard, runs } = guardedRun()
+    const run_items: string[] = []
     const bound = knownEffect.bind<Item>({
       ...idleHandler,
       async run(_, { item_id }) {
-        runs.push(item_id)
+        run_items.push(item_id)
         guard.setTrusted(false)
         return (current) => current
       },
     })
-    const runner = fixture().runner([bound], fixture().items, guard)
+    const runner = fixture().runner([bound], fixture().items, guard, runs)
     const at = now()
     const insert = (item_id: string) => {
       const effect = knownEffect.newEffect({ item_id }, {}, { at })
@@ -101,8 +108,9 @@ describe('while the clock of the process is wrong', () => {
     const [first, second] = [await insert('first'), await insert('second')]
     const { effects } = await runner.runEffects(first)
     expect(effects).toMatchObject([{ id: 'first:next', tries: 0 }])
-    expect((await runner.runEffects(second)).effects).toHaveLength(2)
-    expect(runs).toEqual(['first'])
+    const waiting = runner.runEffects(second)
     await runner.stop()
+    expect((await waiting).effects).toHaveLength(2)
+    expect(run_items).toEqual(['first'])
   })
 })

@@ -104,7 +104,51 @@ describe('the runs in a shared store', () => {
     expect(store.replacing.most).toBe(1)
   })
 
-  test('a process whose clock is not trusted may not act: its machine may have been suspended', async () => {
+  test('a process whose machine was suspended may not act before its next heartbeat is confirmed', async () => {
+    const store = new Heartbeats()
+    const suspended = store.reach()
+    const one = await suspended.start()
+    const lease = { token: 'before', until: new Date(clock.now_ms() + 60_000), run: one.run_id }
+    await clock.advance(2_500)
+    const sending = Promise.withResolvers<void>()
+    suspended.held = sending.promise
+    // The monotonic clock stood still meanwhile, so neither timers nor durations show it.
+    clock.stepWall(20_000)
+    expect([one.mayAct(), one.mayAct(lease)]).toEqual([false, false])
+    await clock.advance(1_000)
+    expect(one.mayAct()).toBe(false)
+    suspended.held = undefined
+    sending.resolve()
+    await clock.advance(0)
+    expect([one.mayAct(), one.mayAct(lease)]).toEqual([true, true])
+  })
+
+  test('a heartbeat that was on its way while the machine was suspended proves nothing', async () => {
+    const store = new Heartbeats()
+    const suspended = store.reach()
+    const one = await suspended.start()
+    const sending = Promise.withResolvers<void>()
+    suspended.held = sending.promise
+    await clock.advance(1_000)
+    clock.stepWall(20_000)
+    suspended.held = undefined
+    sending.resolve()
+    await clock.advance(0)
+    expect(one.mayAct()).toBe(false)
+    await clock.advance(1_000)
+    expect(one.mayAct()).toBe(true)
+  })
+
+  test('a clock that was set back makes no heartbeat younger', async () => {
+    const process = new Heartbeats().reach()
+    const one = await process.start()
+    process.is_cut_off = true
+    clock.stepWall(-5_000)
+    await clock.advance(3_000)
+    expect(one.mayAct()).toBe(false)
+  })
+
+  test('a process whose clock is not trusted may not act', async () => {
     const guard = createSwitchedClockGuard()
     const one = await new Heartbeats().reach().start(guard)
     for (const is_trusted of [true, false, true]) {
@@ -287,18 +331,22 @@ describe('the runs in a shared store', () => {
     expect(slots()).toEqual(WHOLE_ASSIGNMENT)
   })
 
-  test.each([-5_000, 5_000])('a clock that is set by %d ms changes nothing', async (step_ms) => {
-    const store = new Heartbeats()
-    const one = await store.reach().start()
-    await store.reach().start()
-    await clock.advance(2_000)
-    clock.stepWall(step_ms)
-    await clock.advance(500)
-    expect(one.mayAct()).toBe(true)
-    await clock.advance(10_000)
-    expect(one.dead()).toEqual([])
-    expect(one.mayAct()).toBe(true)
-  })
+  test.each([-5_000, 5_000])(
+    'a clock set by %d ms kills nobody, and forwards costs a heartbeat',
+    async (step_ms) => {
+      const store = new Heartbeats()
+      const one = await store.reach().start()
+      await store.reach().start()
+      await clock.advance(2_500)
+      clock.stepWall(step_ms)
+      expect(one.mayAct()).toBe(step_ms < 0)
+      await clock.advance(500)
+      expect(one.mayAct()).toBe(true)
+      await clock.advance(10_000)
+      expect(one.dead()).toEqual([])
+      expect(one.mayAct()).toBe(true)
+    },
+  )
 })
 
 describe('a process that is alone with its files', () => {

@@ -21,10 +21,9 @@ export interface Runs {
   /** What this process has leased in its present run and not ended yet. */
   readonly held: HeldLeases
   /**
-   * Whether this process may begin something that leaves it: under a lease, if one is given. It may not when the others could declare
-   * its run dead, as after a pause of the process or a failure of the network, until its next heartbeat is confirmed, nor while its
-   * clock is not trusted: the age of a heartbeat does not grow while a machine is suspended. Under a lease of a run before it
-   * never may.
+   * Whether this process may lease effects, and begin something that leaves it: under a lease, if one is given. It may not when the
+   * others could declare its run dead, as after a pause of the process or of its machine, or a failure of the network, until its next
+   * heartbeat is confirmed, nor while its clock is not trusted (R8). Under a lease of a run before it never may.
    */
   mayAct(lease?: Lease): boolean
   /** Whether a run was declared dead. The lease of an earlier release names no run. */
@@ -45,7 +44,7 @@ export interface Runs {
 }
 
 /**
- * The age of the last own heartbeat that was confirmed at which a process begins nothing any more. The others declare its run dead
+ * The age of the last own heartbeat that was confirmed, by either clock, at which a process begins nothing any more. The others declare its run dead
  * when they have seen that heartbeat for five seconds, so not before it is 5 s old.
  */
 const CONFIRMED_MAX_MS = 3_000

@@ -18,6 +18,14 @@ interface HeartbeatOptions {
   readonly heartbeat_ms?: number | undefined
 }
 
+/** Both clocks of the process at one moment. */
+interface Reading {
+  readonly monotonic_ms: number
+  readonly wall_ms: number
+}
+
+const readClocks = (): Reading => ({ monotonic_ms: clock.monotonic_ms(), wall_ms: clock.now_ms() })
+
 /**
  * Writes the heartbeat of a process again and again, and reads the heartbeats of all processes after each own heartbeat that
  * was confirmed. The next heartbeat never waits for a reading, so a slow one makes no living process look dead. Nothing is counted
@@ -25,7 +33,7 @@ interface HeartbeatOptions {
  * A slow reading counts once: this process could write meanwhile, so the others could too.
  */
 export function createHeartbeats({ beat, read, heartbeat_ms = HEARTBEAT_MS }: HeartbeatOptions) {
-  let confirmed_ms = Number.NEGATIVE_INFINITY
+  let confirmed: Reading = { monotonic_ms: Number.NEGATIVE_INFINITY, wall_ms: Number.NEGATIVE_INFINITY }
   let was_interrupted = false
   let is_reading = false
   let last_beat = Promise.resolve()
@@ -51,10 +59,10 @@ export function createHeartbeats({ beat, read, heartbeat_ms = HEARTBEAT_MS }: He
   /** One heartbeat, after the one in progress, and the start of a reading. It never rejects. */
   function beatOnce(): Promise<void> {
     last_beat = last_beat.then(async () => {
-      const sent_ms = clock.monotonic_ms()
+      const sent = readClocks()
       try {
         await beat()
-        confirmed_ms = sent_ms
+        confirmed = sent
         startReading()
       } catch (error) {
         onFailure(error)
@@ -65,8 +73,14 @@ export function createHeartbeats({ beat, read, heartbeat_ms = HEARTBEAT_MS }: He
 
   const timer = every(heartbeat_ms, beatOnce, () => {})
   return {
-    /** How long ago the last heartbeat that was confirmed was sent, by the monotonic clock; infinity before the first one. */
-    confirmedAgoMs: () => clock.monotonic_ms() - confirmed_ms,
+    /**
+     * How long ago the last heartbeat that was confirmed was sent; infinity before the first one. The greater age of two clocks counts: the
+     * monotonic clock stands still while the machine is suspended, and the wall clock can be set back.
+     */
+    confirmedAgoMs(): number {
+      const { monotonic_ms, wall_ms } = readClocks()
+      return Math.max(monotonic_ms - confirmed.monotonic_ms, wall_ms - confirmed.wall_ms)
+    },
     /** One heartbeat and one reading. It never rejects. */
     async round(): Promise<void> {
       await beatOnce()

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { now, useClock } from '#lib/base/time.ts'
-import { type ClockGuard, createClockGuard } from '#lib/patterns/clock-guard.ts'
+import { createClockGuard } from '#lib/patterns/clock-guard.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import { lastingRun } from '../../../test/support/runs.ts'
 import { applyProviderUpdate } from '../domain/apply-provider-update.ts'
 import type { LookupResult } from '../domain/call-result.ts'
 import { type Payment, requireAdmitted } from '../domain/payment.ts'
@@ -88,9 +89,9 @@ test('a sweeper whose clock is 31 minutes ahead does not decline a deposit that 
   const measuring = createClockGuard()
   await measuring.start(async () => new Date(Date.now()))
   let checks = 0
-  const clock_guard: ClockGuard = {
-    ...measuring,
-    isTrusted() {
+  const runs = {
+    ...lastingRun,
+    mayAct() {
       checks += 1
       return measuring.isTrusted()
     },
@@ -103,7 +104,7 @@ test('a sweeper whose clock is 31 minutes ahead does not decline a deposit that 
   const expiry = expirePaymentEffect.newEffect(payment, {}, { at, due_at: expires_at })
   const { payments } = fixture.store
   await fixture.runner().insert({ ...payment, effects: [expiry] })
-  const runner = fixture.runner([bindExpirePayment(deps())], { clock_guard, sweep_ms: 20 })
+  const runner = fixture.runner([bindExpirePayment(deps())], { runs, sweep_ms: 20 })
   const adjustable = createAdjustableClock()
   adjustable.stepWall(31 * MINUTE_MS)
   const restoreClock = useClock(adjustable)
