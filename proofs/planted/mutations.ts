@@ -136,6 +136,13 @@ export const MUTATIONS: readonly Mutation[] = [
     needs: ['process is paused'],
   },
   {
+    name: 'the age of a heartbeat stands still while the machine is suspended',
+    file: 'lib/patterns/membership/heartbeats.ts',
+    search: 'wall_ms - confirmed.wall_ms)',
+    replace: 'Math.min(0, wall_ms - confirmed.wall_ms))',
+    needs: ['machine is suspended'],
+  },
+  {
     name: 'the leases of the living are taken over',
     file: 'lib/patterns/effects/takeover.ts',
     search: 'bound.repeats || !runs.isDead(lease.run)',

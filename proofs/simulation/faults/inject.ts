@@ -229,6 +229,14 @@ const DISTURBANCES: readonly (readonly [FaultKind, Disturb])[] = [
   ['master key is replaced', alone(replaceMasterKey, true)],
   ['provider account moves', alone(moveAccount, true)],
   ['provider account is switched', alone(switchAccount)],
+  [
+    'machine is suspended',
+    async (world, choices) => {
+      const place = await choosePlace(world, choices)
+      // The shorter ones are below what the clock guard notices.
+      if (place !== undefined) world.cluster.suspend(place, choices.pick([1_500, 4_000, 8_000, 20_000]))
+    },
+  ],
 ]
 
 /** No connection to an origin opens for a time. */

@@ -67,6 +67,7 @@ export const LATER_FAULT_KINDS = [
   'provider drops operations',
   'provider account moves',
   'provider account is switched',
+  'machine is suspended',
 ] as const
 
 const ALL_KINDS = [...FAULT_KINDS, ...SCANNER_FAULT_KINDS, ...LATER_FAULT_KINDS] as const

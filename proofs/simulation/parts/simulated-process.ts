@@ -37,6 +37,8 @@ export interface SimulatedProcess {
   is_alive: boolean
   /** Until this time the process is stopped, as by SIGSTOP. */
   paused_until_ms: number
+  /** How long its machine was suspended: its monotonic clock is behind by that. */
+  suspended_ms: number
   /** Breaks its connections when it ends. */
   onEnd: () => void
 }
@@ -78,7 +80,7 @@ const processes = new AsyncLocalStorage<SimulatedProcess | undefined>()
 
 /** Makes a process that runs from now on. */
 export function createProcess(name: string, clock_error: ClockError, is_updated = false): SimulatedProcess {
-  const life = { is_alive: true, paused_until_ms: 0, onEnd: () => {} }
+  const life = { is_alive: true, paused_until_ms: 0, suspended_ms: 0, onEnd: () => {} }
   return { name, clock_error, is_updated, states: new Map(), ...life }
 }
 
@@ -111,6 +113,22 @@ export function createMachine(scheduler: Scheduler): Machine {
     }
   }
 
+  /** A timer of a process, which a suspension of its machine delays. */
+  const startTimer: Clock['after'] = (delay_ms, action) => {
+    const process = current()
+    const suspendedMs = (): number => process?.suspended_ms ?? 0
+    const before_ms = suspendedMs()
+    const due_ms = scheduler.now_ms() + delay_ms / rateOf(process)
+    const fireAt = (time_ms: number) =>
+      schedule(process, time_ms, () => {
+        const delayed_ms = due_ms + suspendedMs() - before_ms
+        if (delayed_ms <= time_ms) action()
+        else timer = fireAt(delayed_ms)
+      })
+    let timer = fireAt(due_ms)
+    return { cancel: () => timer.cancel() }
+  }
+
   const nowOf = (process: SimulatedProcess | undefined): number => {
     if (process === undefined) return wall_start_ms + scheduler.now_ms()
     const { rate, offset_ms } = process.clock_error
@@ -136,11 +154,8 @@ export function createMachine(scheduler: Scheduler): Machine {
     states: () => current()?.states ?? surroundings,
     clock: {
       now_ms: () => nowOf(current()),
-      monotonic_ms: () => scheduler.now_ms() * rateOf(current()),
-      after(delay_ms, action) {
-        const process = current()
-        return schedule(process, scheduler.now_ms() + delay_ms / rateOf(process), action)
-      },
+      monotonic_ms: () => (scheduler.now_ms() - (current()?.suspended_ms ?? 0)) * rateOf(current()),
+      after: startTimer,
       nextTurn: (action) => void schedule(current(), scheduler.now_ms(), action),
     },
   }

@@ -58,6 +58,8 @@ export interface Cluster {
   /** Stops in order, and kills after `limit_ms`. */
   stop(place: Place, limit_ms: number): Promise<void>
   pause(place: Place, time_ms: number): void
+  /** Pauses the process of a place together with its machine, whose monotonic clock and timers stand still meanwhile. */
+  suspend(place: Place, time_ms: number): void
   /** Kills all processes but those of the sandbox, and starts none until the returned function is called. */
   shut(): () => Promise<void>
 }
@@ -105,14 +107,13 @@ export function createCluster(deps: ClusterDeps): Cluster {
           await sleep(100)
           continue
         }
-        const failed = Symbol('failed')
         // A start that hangs, or whose process was killed, never ends.
         const started = await withTimeout(
           startOnce(place).then(
             () => true,
             (error: unknown) => {
               log.warn({ error, part: place.name }, 'the simulated process did not start')
-              return failed
+              return false
             },
           ),
           30_000,
@@ -148,6 +149,7 @@ export function createCluster(deps: ClusterDeps): Cluster {
       end(place)
     },
     pause: (place, time_ms) => pausePlace(deps, place, time_ms),
+    suspend: (place, time_ms) => suspendPlace(deps, place, time_ms),
   }
   return cluster
 }
@@ -176,6 +178,14 @@ function pausePlace({ machine, trace }: ClusterDeps, place: Place, time_ms: numb
   // A second pause does not shorten the first one, whose end its timers wait for.
   const until_ms = machine.scheduler.now_ms() + time_ms
   place.process.paused_until_ms = Math.max(place.process.paused_until_ms, until_ms)
+}
+
+/** Suspends the machine of a place for a time. While its process is paused, nothing happens. */
+function suspendPlace(deps: ClusterDeps, place: Place, time_ms: number): void {
+  const { process } = place
+  if (process === undefined || process.paused_until_ms > deps.machine.scheduler.now_ms()) return
+  process.suspended_ms += time_ms
+  pausePlace(deps, place, time_ms)
 }
 
 /** Starts the roles of a place as `app/roles.ts` does in a real process. Returns how to stop them. */
