@@ -1,5 +1,6 @@
 import { FREE_CURRENCY, HELD_ABOVE, HELD_CURRENCY } from '../workload/colleagues.ts'
 import type { History } from '../workload/history.ts'
+import { filesOf } from './files.ts'
 import { documentsOf, type Evidence, type Invariant } from './judge.ts'
 import { entriesOf, isOfOperation, type JournalEntry } from './ledger.ts'
 
@@ -132,9 +133,12 @@ export const keptActsWereDone: Invariant = function* (evidence) {
  * finalizes is rejected, because its bytes are not those that were announced.
  */
 function isRememberedRefusal(evidence: Evidence, { rpc, request = '{}' }: AuditRecord): boolean {
-  if (rpc === FINALIZE_EVIDENCE) return true
+  const { refundId, attachmentId } = JSON.parse(request)
+  if (rpc === FINALIZE_EVIDENCE)
+    return filesOf(evidence).some(
+      ({ attachment_id, status }) => attachment_id === attachmentId && status === 'rejected',
+    )
   if (rpc !== APPROVE_REFUND) return false
-  const { refundId } = JSON.parse(request)
   return entriesOf(evidence).some(
     ({ id, refused_code }) => refused_code !== undefined && id.startsWith(`${refundId}:hold:`),
   )
