@@ -113,7 +113,9 @@ test('--place without a sharded cluster is refused, when all roles are complete'
   )
   opened.push(server)
   const lines: string[] = []
-  await expect(run(['--place'], server, lines)).rejects.toThrow('MongoDB is not a sharded cluster')
+  await expect(run(['--place'], server, lines)).rejects.toThrow(
+    'multihub_balances: MongoDB is not a sharded cluster',
+  )
   // The other roles are completed all the same.
   expect(lines).toHaveLength(ROLES.length)
 })
@@ -134,7 +136,9 @@ test('--drop-retired drops nothing of a role with a problem, whose cause is logg
   const warn = jest.spyOn(log, 'warn').mockImplementation(() => {})
   opened.push({ close: async () => warn.mockRestore() })
   const lines: string[] = []
-  await expect(run(['--drop-retired'], server, lines)).rejects.toThrow(/MongoDB .*\nMongoDB /)
+  await expect(run(['--drop-retired'], server, lines)).rejects.toThrow(
+    /^multihub_merchants: MongoDB .*\nmultihub_balances: MongoDB /,
+  )
   const dropped = server.commands.filter((command) => 'dropIndexes' in command).map(({ $db }) => $db)
   expect(dropped).not.toContain('multihub_balances')
   expect(dropped).toContain('multihub_backoffice')

@@ -76,7 +76,8 @@ async function migrateAll(
       const retired = await retireIndexes({ mongodb_uri, database, declarations, start_wait })
       if (retired.length > 0) printLine(`${database}: ${retiredText(retired, drops_here)}`)
     })
-    for (const message of [problem, retired_problem]) if (message !== undefined) problems.push(message)
+    for (const message of [problem, retired_problem])
+      if (message !== undefined) problems.push(`${database}: ${message}`)
   }
   if (problems.length > 0) throw new Unavailable(problems.join('\n'))
 }
