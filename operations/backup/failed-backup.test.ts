@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { readConfig } from '#lib/base/config/config.ts'
+import type { Store } from '#lib/store/store.ts'
 import { BACKUP_ORDER, DATABASE_SETTINGS, databasesOf, loadOperations } from '../databases.ts'
 import { backUp } from './backup.ts'
 
@@ -29,6 +30,18 @@ async function fail(reason: string, meanwhile = (): void => {}): Promise<readonl
   return progress
 }
 
+/** Makes the databases of all roles; `prepare` gets each with its name. */
+async function openDatabases(prepare: (role: string, store: Store) => Promise<unknown> = async () => {}) {
+  const config = readConfig(DATABASE_SETTINGS, { MULTIHUB_HOME: join(parent, 'home') })
+  const databases = databasesOf(config)
+  for (const role of await loadOperations(BACKUP_ORDER)) {
+    const store = await databases.openStore(role, 'create')
+    await role.openCollections(store)
+    await prepare(role.name, store)
+    await store.close()
+  }
+}
+
 // O23.6
 test('a failed backup leaves no directory that it created, and one that was there stays', async () => {
   await fail(NO_DATABASES)
@@ -46,6 +59,16 @@ test('a failed backup deletes nothing of another run on the same directory', asy
   expect((await readdir(directory)).sort()).toEqual(others)
 })
 
+test('of two backups into one directory the later one ends with what to do, and leaves the files of the other', async () => {
+  await openDatabases()
+  const others = 'payments.payments.documents'
+  await fail(
+    `another backup has created ${join(directory, others)}: name a new directory for each backup`,
+    () => writeFileSync(join(directory, others), 'other'),
+  )
+  expect(await readdir(directory)).toEqual([others])
+})
+
 test('what cannot be deleted is progress, and the cause of the failure is the error', async () => {
   const progress = await fail(NO_DATABASES, () => {
     rmdirSync(directory)
@@ -55,14 +78,9 @@ test('what cannot be deleted is progress, and the cause of the failure is the er
 })
 
 test('a backup that fails in its last database leaves no files', async () => {
-  const config = readConfig(DATABASE_SETTINGS, { MULTIHUB_HOME: join(parent, 'home') })
-  const databases = databasesOf(config)
-  for (const role of await loadOperations(BACKUP_ORDER)) {
-    const store = await databases.openStore(role, 'create')
-    await role.openCollections(store)
-    if (role.name === 'sandbox') await store.collection({ name: 'others', partition: ['id'], key: ['id'] })
-    await store.close()
-  }
+  await openDatabases(async (role, store) => {
+    if (role === 'sandbox') await store.collection({ name: 'others', partition: ['id'], key: ['id'] })
+  })
   mkdirSync(directory)
   const progress = await fail('has a collection others')
   expect(progress).toContainEqual(expect.stringMatching('^balances: '))

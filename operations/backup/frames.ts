@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
+import { systemErrorCode } from '#lib/base/files.ts'
+import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { BlobGone } from '#lib/store/errors.ts'
 import type { SnapshotBlob } from '#lib/store/maintenance.ts'
@@ -23,7 +25,7 @@ const BLOCK_BYTES = 256 * 1024
 /**
  * Writes a new file, readable by its owner only: each frame after its length, encrypted by `encrypt`. Size and SHA-256 are of the
  * bytes in the file. The content is durable when the promise resolves; the name of the file is durable once its directory was
- * flushed, as `writeManifest` does. Calls `onCreated` once the file is its own; throws for a path that exists.
+ * flushed, as `writeManifest` does. Calls `onCreated` once the file is its own. Throws as `createFile` does.
  */
 export async function writeFrames(
   path: string,
@@ -31,7 +33,7 @@ export async function writeFrames(
   encrypt: ChangeBlocks,
   onCreated?: (path: string) => void,
 ): Promise<FrameFile> {
-  const handle = await open(path, 'wx', 0o600)
+  const handle = await createFile(path)
   onCreated?.(path)
   try {
     const hash = createHash('sha256')
@@ -45,6 +47,16 @@ export async function writeFrames(
     return { bytes, frames: count, sha256: hash.digest('hex') }
   } finally {
     await handle.close()
+  }
+}
+
+/** Creates a file of a backup, readable by its owner only. Throws `StartError` when it exists: another run has created it. */
+export async function createFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, 'wx', 0o600)
+  } catch (error) {
+    if (systemErrorCode(error) !== 'EEXIST') throw error
+    throw new StartError(`another backup has created ${path}: name a new directory for each backup`)
   }
 }
 

@@ -1,9 +1,10 @@
-import { open, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
 import { syncDirectory, systemErrorCode } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { createFile } from './frames.ts'
 
 /** The file of a backup that is written last. A directory without it is not a complete backup. */
 export const MANIFEST_FILE = 'manifest.json'
@@ -57,7 +58,7 @@ export async function writeManifest(
   const content = { product: PRODUCT, format: FORMAT, ...manifest }
   const text = JSON.stringify({ ...content, signature: signer.sign(signedText(content)) }, undefined, 2)
   const path = join(directory, MANIFEST_FILE)
-  const handle = await open(path, 'wx', 0o600)
+  const handle = await createFile(path)
   onCreated?.(path)
   try {
     await handle.writeFile(`${text}\n`)
