@@ -26,6 +26,7 @@ import type { Store } from '#lib/store/store.ts'
 import { gauge } from '#lib/telemetry/metrics.ts'
 import { openTracing } from '#lib/telemetry/tracing.ts'
 import type { StartWait } from '#lib/telemetry/wait-for-server.ts'
+import { watchConnectionCertificates } from './connection-certificates.ts'
 import { serveHealth } from './health-server.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { PROCESS_SETTINGS, type ProcessConfig, readProcessSettings } from './process-settings.ts'
@@ -182,7 +183,8 @@ export async function startRoles(
   }
   const serving = await serveRpc(rpc, lifecycle, config, urls)
   await Promise.all([...running.values()].map((role) => role.onServing?.()))
-  await watchReadiness(lifecycle, { clock_guard, stores, running, serving, tls: rpc.tls })
+  const certificates = watchConnectionCertificates(lifecycle, config)
+  await watchReadiness(lifecycle, { clock_guard, stores, running, serving, tls: rpc.tls, certificates })
   watchFreeSpace(lifecycle, config)
   lifecycle.setDrainTime(config.drain_ms)
   return { urls, operator: rpc.clientsOf('backoffice') }

@@ -30,6 +30,7 @@ function processOf(given: Partial<ReadinessDeps> = {}) {
     running: new Map([['payments', {}]]),
     serving: { setServing: () => {}, setRoleServing: () => {} },
     tls: undefined,
+    certificates: () => [],
     ...given,
   } as ReadinessDeps
   return { lifecycle, parts, state: () => lifecycle.readiness.state() }

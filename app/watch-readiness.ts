@@ -1,5 +1,11 @@
 import { clock, every } from '#lib/base/time.ts'
-import { certificateProblems, measureCertificates, type Tls } from '#lib/http/tls.ts'
+import {
+  certificateProblems,
+  measureCertificates,
+  ownCertificates,
+  type SettingCertificates,
+} from '#lib/http/certificate-ends.ts'
+import type { Tls } from '#lib/http/tls.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { RoleName, RunningRole } from '#lib/role/role.ts'
 import type { ServingRpc } from '#lib/rpc/rpc.ts'
@@ -38,6 +44,8 @@ export interface ReadinessDeps {
   >
   readonly serving: Pick<ServingRpc, 'setServing' | 'setRoleServing'>
   readonly tls: Pick<Tls, 'current'> | undefined
+  /** The certificates of the connections to servers, as they were read last. */
+  readonly certificates: () => readonly SettingCertificates[]
 }
 
 /**
@@ -63,8 +71,9 @@ export async function watchReadiness(lifecycle: Lifecycle, parts: ReadinessDeps)
   const checkParts = async (): Promise<void> => {
     const clock_reason = await reasonAgainst(async () => clock_guard.assertTrusted())
     const has_clock = setShared('clock', clock_reason, [])
-    measureCertificates(tls?.current(), clock.now_ms())
-    const { expired, ending } = certificateProblems(tls?.current(), clock.now_ms())
+    const certificates = [...ownCertificates(tls?.current()), ...parts.certificates()]
+    measureCertificates(certificates, clock.now_ms())
+    const { expired, ending } = certificateProblems(certificates, clock.now_ms())
     const has_certificate = setShared('certificate', expired, ending)
     const checks = [...running].map(async ([name, role]) => {
       const store_reason = await reasonAgainst(async () => stores.get(name)?.ping())

@@ -6,7 +6,6 @@ import { ConfigError } from '#lib/base/config/config.ts'
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { every } from '#lib/base/time.ts'
 import type { Log } from '#lib/telemetry/log.ts'
-import { gauge } from '#lib/telemetry/metrics.ts'
 
 /** The PEM texts for TLS between processes, for servers and clients. */
 export interface TlsMaterial {
@@ -72,67 +71,6 @@ export async function openTls(files: TlsFiles, log: Log, reload_ms: number): Pro
     onChange: (apply) => void listeners.push(apply),
     close: () => timer.cancel(),
   }
-}
-
-const DAY_MS = 86_400_000
-/** How long before its end a certificate is named: several tries of a weekly or monthly renewal lie within. */
-const NAMED_DAYS = 14
-
-/** What is to be said about the certificates of a process. */
-export interface CertificateProblems {
-  /** That the certificate of the process has expired: no other process accepts it any more. */
-  readonly expired?: string | undefined
-  /** Certificates that end within 14 days, and an authority that has ended. */
-  readonly ending: readonly string[]
-}
-
-/** Says which of the certificates in use have expired or end soon. Without TLS there is nothing to say. */
-export function certificateProblems(material: TlsMaterial | undefined, now_ms: number): CertificateProblems {
-  if (material === undefined) return { ending: [] }
-  const { own_end_ms, ca_end_ms } = endsOf(material)
-  const own = problemOf('MULTIHUB_TLS_CERTIFICATE', own_end_ms, now_ms)
-  const authority = problemOf('MULTIHUB_TLS_CA', ca_end_ms, now_ms)
-  const ending = [own_end_ms > now_ms ? own : undefined, authority].filter((text) => text !== undefined)
-  return { expired: own_end_ms > now_ms ? undefined : own, ending }
-}
-
-const remaining_seconds = gauge(
-  'multihub_certificate_remaining_seconds',
-  'Time until the certificate that a setting names ends, negative after its end. Of several authorities the last end counts.',
-  ['setting'],
-)
-
-/** Shows how long the certificates in use are still valid. Without TLS the metric has no value. */
-export function measureCertificates(material: TlsMaterial | undefined, now_ms: number): void {
-  if (material === undefined) return
-  const { own_end_ms, ca_end_ms } = endsOf(material)
-  remaining_seconds.set({ setting: 'MULTIHUB_TLS_CERTIFICATE' }, (own_end_ms - now_ms) / 1_000)
-  if (material.ca !== undefined)
-    remaining_seconds.set({ setting: 'MULTIHUB_TLS_CA' }, (ca_end_ms - now_ms) / 1_000)
-}
-
-function problemOf(variable: string, end_ms: number, now_ms: number): string | undefined {
-  if (end_ms - now_ms > NAMED_DAYS * DAY_MS) return undefined
-  const end = new Date(end_ms).toISOString()
-  return `the certificate of ${variable} ${end_ms > now_ms ? 'ends' : 'expired'} at ${end}: renew it`
-}
-
-const known_ends = new WeakMap<TlsMaterial, { readonly own_end_ms: number; readonly ca_end_ms: number }>()
-
-/** When the certificate of the process and the last authority end. The others of a chain or bundle may be old ones. */
-function endsOf(material: TlsMaterial) {
-  const known = known_ends.get(material)
-  if (known !== undefined) return known
-  const [own_end_ms = 0] = endsOfAll(material.certificate)
-  const ca_end_ms = material.ca === undefined ? Number.POSITIVE_INFINITY : Math.max(...endsOfAll(material.ca))
-  const ends = { own_end_ms, ca_end_ms }
-  known_ends.set(material, ends)
-  return ends
-}
-
-function endsOfAll(pem: Buffer): number[] {
-  const certificates = pem.toString('latin1').match(CERTIFICATE) ?? []
-  return certificates.map((text) => new X509Certificate(text).validToDate.getTime())
 }
 
 /** The options of a secure context, which change with the files. */
@@ -206,6 +144,7 @@ function checkMaterial(material: TlsMaterial): TlsMaterial {
   return material
 }
 
+/** Matches truncated certificates too, so that they are refused. */
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*(?:-----END CERTIFICATE-----)?/g
 
 function isCertificates(pem: Buffer): boolean {

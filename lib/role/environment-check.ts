@@ -177,6 +177,19 @@ export async function inspectCertificate(server: ServerAddress, options: Inspect
   }
 }
 
+/**
+ * Returns until when the certificate of a server is valid, whether or not it is trusted. Throws `StartError` when nothing answers or
+ * speaks TLS.
+ */
+export async function readCertificateEnd(server: ServerAddress, options: InspectionOptions): Promise<Date> {
+  const socket = await shakeHands(server, options)
+  try {
+    return new Date(socket.getPeerCertificate().valid_to)
+  } finally {
+    socket.destroy()
+  }
+}
+
 /** Connects without judging the certificate, so that the reason of a refusal can be named. */
 async function shakeHands(
   server: ServerAddress,

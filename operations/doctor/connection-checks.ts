@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { readConfig, type Variables } from '#lib/base/config/config.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
@@ -9,6 +8,7 @@ import { BUS_AUTH_SETTING, busLimitations } from '#lib/bus/authentication.ts'
 import { parseNatsUrl } from '#lib/bus/nats-connection.ts'
 import { readNatsPermissions, USER_INFO_SUBJECT } from '#lib/bus/nats-permissions.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { shownEnd, trustedEnd } from '#lib/http/certificate-ends.ts'
 import type { Tls } from '#lib/http/tls.ts'
 import { BACKUPS_SETTING } from '#lib/patterns/operation-runs.ts'
 import {
@@ -29,6 +29,7 @@ import type { RoleName } from '#lib/role/role.ts'
 import { probeProcess } from '#lib/rpc/client/probe-process.ts'
 import { addressesOf, type RpcConfig } from '#lib/rpc/settings.ts'
 import { parseHeaders, type TracingConfig } from '#lib/telemetry/tracing.ts'
+import { natsInspection, natsTlsAddresses } from '../../app/connection-certificates.ts'
 import type { ProcessConfig } from '../../app/process-settings.ts'
 import { natsSecurityOf, openProcessBus } from '../../app/roles.ts'
 import { permissionProblems } from './bus-permissions.ts'
@@ -55,26 +56,15 @@ async function reachServer(
 
 /** The checks of NATS and of the certificates of its servers; none without NATS. */
 export function busChecks(config: ProcessConfig, names: readonly RoleName[]): readonly EnvironmentCheck[] {
-  const { nats_url, nats_tls_authority, nats_tls_certificate, nats_tls_key } = config
+  const { nats_url } = config
   if (nats_url === undefined) return []
-  const { servers, tls } = parseNatsUrl(nats_url)
-  const has_tls = tls || nats_tls_authority !== undefined || nats_tls_certificate !== undefined
   const checkCertificate = async (address: string): Promise<Finding> => {
-    const files = [nats_tls_authority, nats_tls_certificate, nats_tls_key]
-    const [ca, certificate, key] = await Promise.all(
-      files.map(async (path) => (path === undefined ? undefined : await readFile(path))),
-    )
-    const found = await reachServer(parseAddress(address), true, {
-      material: { ca, certificate, key },
-      advice: 'correct NATS_URL',
-      authority: 'NATS_TLS_CA',
-      greets_first: true,
-    })
+    const found = await reachServer(parseAddress(address), true, await natsInspection(config))
     return found('trusted')
   }
   return [
     { subject: 'NATS', run: () => checkBus(config, nats_url, names) },
-    ...(has_tls ? servers : []).map((address) => ({
+    ...natsTlsAddresses(config).map((address) => ({
       subject: `certificate of NATS at ${address}`,
       run: () => checkCertificate(address),
     })),
@@ -234,8 +224,6 @@ async function exportNothing(endpoint: string, headers: Readonly<Record<string, 
   return found('takes traces')
 }
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-
 /**
  * The checks of the certificates that this process shows, and of the authorities that it trusts, by the variable that names
  * the file. A file may have several: the first is the one shown, and one valid authority is enough.
@@ -249,12 +237,10 @@ export function certificateFileChecks(
 }
 
 async function checkFile(path: string, is_authority: boolean): ReturnType<EnvironmentCheck['run']> {
-  const pem = await readFile(path, 'latin1')
-  const ends = (pem.match(CERTIFICATE) ?? []).map((text) => new X509Certificate(text).validToDate)
-  if (is_authority) ends.sort((one, other) => other.getTime() - one.getTime())
-  const [expires_at] = ends
-  if (expires_at === undefined) throw new StartError('the file has no certificate: replace it')
-  if (expires_at.getTime() <= clock.now_ms())
+  const endOf = is_authority ? trustedEnd : shownEnd
+  const { end_ms } = endOf(await readFile(path), path)
+  const expires_at = new Date(end_ms)
+  if (end_ms <= clock.now_ms())
     throw new StartError(`the certificate expired on ${expires_at.toISOString().slice(0, 10)}: renew it`)
   return withExpiry('readable', 'the', expires_at)
 }

@@ -3,8 +3,9 @@ import { createServer } from 'node:https'
 import { afterAll, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { listen } from '#lib/http/network.ts'
+import type { ResolveSrv } from '../../app/connection-certificates.ts'
 import { makeAuthority } from '../../test/support/certificates.ts'
-import { databaseCertificateChecks, type ResolveSrv } from './store-checks.ts'
+import { databaseCertificateChecks } from './store-checks.ts'
 
 const authority = await makeAuthority()
 const close: (() => Promise<unknown>)[] = []

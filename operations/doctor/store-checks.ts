@@ -1,6 +1,5 @@
-import { Resolver } from 'node:dns/promises'
 import { constants } from 'node:fs'
-import { access, statfs } from 'node:fs/promises'
+import { access, readFile, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { readKeys } from '#lib/base/config/key-settings.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
@@ -18,6 +17,7 @@ import type { RoleOperations } from '#lib/role/operations.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
 import { findRetiredIndexes, openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
+import { type ResolveSrv, resolveSrv } from '../../app/connection-certificates.ts'
 import type { ProcessConfig } from '../../app/process-settings.ts'
 import { databaseOf } from '../../app/roles.ts'
 import { checkArchiveFiles } from '../archive/archive-files.ts'
@@ -106,11 +106,6 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** The SRV records of a DNS name. */
-export type ResolveSrv = (
-  name: string,
-) => Promise<readonly { readonly name: string; readonly port: number }[]>
-
 const LIMIT_MS = 5_000
 const ADVICE = 'correct MONGODB_URI'
 
@@ -120,17 +115,18 @@ const ADVICE = 'correct MONGODB_URI'
  */
 export async function databaseCertificateChecks(
   mongodb_uri: Secret,
-  resolveSrv: ResolveSrv = (name) => new Resolver({ timeout: LIMIT_MS, tries: 1 }).resolveSrv(name),
+  resolve: ResolveSrv = resolveSrv,
 ): Promise<readonly EnvironmentCheck[]> {
   const { readTlsServers } = await import('#lib/store/mongodb/connect.ts')
-  const { servers, srv_name, ca } = await readTlsServers(mongodb_uri)
+  const { servers, srv_name, ca_file } = readTlsServers(mongodb_uri)
+  const ca = ca_file === undefined ? undefined : await readFile(ca_file)
   const of_servers = servers.map((server) => ({
     subject: `certificate of MongoDB at ${server.host}:${server.port}`,
     run: async () => withExpiry('trusted', 'its', await inspect(server, ca)),
   }))
   if (srv_name === undefined) return of_servers
   const run = async () => {
-    const found = await resolveSrv(srv_name).catch((error: unknown) => {
+    const found = await resolve(srv_name).catch((error: unknown) => {
       throw unreachable(srv_name, error, ADVICE)
     })
     const ends = await Promise.all(

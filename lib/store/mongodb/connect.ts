@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { type Db, MongoClient, MongoServerError, ReadConcern } from 'mongodb'
 import type { Secret } from '#lib/base/crypto/secret.ts'
 import { clock, every } from '#lib/base/time.ts'
@@ -48,29 +47,34 @@ export function watchMonitoring(client: MongoClient, limit_ms: number) {
   }
 }
 
-/** The servers that a URI names, and the authority that it trusts for them; without it the authorities of Node.js. */
+/** The servers that a URI names, and the files with which a process connects to them. */
 interface TlsServers {
   readonly servers: readonly { readonly host: string; readonly port: number }[]
   /** Of `mongodb+srv`: the DNS name whose SRV records name the servers. */
   readonly srv_name?: string
-  readonly ca?: Buffer
+  /** The authority that the process trusts; without it the authorities of Node.js. */
+  readonly ca_file?: string
+  /** The certificate that the process shows, with its key. */
+  readonly certificate_file?: string
 }
 
 /**
  * The servers of a URI that uses TLS; none for one without TLS and for one that cannot be parsed, which fails elsewhere.
  * Connects to nothing.
  */
-export async function readTlsServers(uri: Secret): Promise<TlsServers> {
+export function readTlsServers(uri: Secret): TlsServers {
   const options = parse(uri)
   if (!options?.tls) return { servers: [] }
-  const { srvHost, srvServiceName, tlsCAFile } = options
-  const ca = tlsCAFile === undefined ? undefined : await readFile(tlsCAFile)
-  const trust = ca && { ca }
-  if (srvHost !== undefined) return { servers: [], srv_name: `_${srvServiceName}._tcp.${srvHost}`, ...trust }
+  const { srvHost, srvServiceName, tlsCAFile: ca_file, tlsCertificateKeyFile: certificate_file } = options
+  const files = {
+    ...(ca_file === undefined ? {} : { ca_file }),
+    ...(certificate_file === undefined ? {} : { certificate_file }),
+  }
+  if (srvHost !== undefined) return { servers: [], srv_name: `_${srvServiceName}._tcp.${srvHost}`, ...files }
   const servers = options.hosts.flatMap(({ host, port }) =>
     host === undefined || port === undefined ? [] : [{ host, port }],
   )
-  return { servers, ...trust }
+  return { servers, ...files }
 }
 
 function parse(uri: Secret): MongoClient['options'] | undefined {

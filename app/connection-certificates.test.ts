@@ -1,0 +1,165 @@
+import { readFile } from 'node:fs/promises'
+import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https'
+import { createServer, type Socket } from 'node:net'
+import { createSecureContext, TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { Secret } from '#lib/base/crypto/secret.ts'
+import { clock } from '#lib/base/time.ts'
+import { certificateProblems, measureCertificates } from '#lib/http/certificate-ends.ts'
+import { listen } from '#lib/http/network.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
+import { type Certificates, makeAuthority } from '../test/support/certificates.ts'
+import { freePort } from '../test/support/free-port.ts'
+import { describeWith } from '../test/support/needs.ts'
+import { type ConnectionSettings, readConnectionCertificates } from './connection-certificates.ts'
+
+const DAY_MS = 86_400_000
+const NO_SETTINGS: ConnectionSettings = {
+  nats_url: undefined,
+  nats_tls_authority: undefined,
+  nats_tls_certificate: undefined,
+  nats_tls_key: undefined,
+  mongodb_uri: undefined,
+}
+
+describeWith('openssl')('the certificates of connections', () => {
+  let authority: Certificates
+  let port_with: Readonly<Record<'year' | 'soon' | 'ended' | 'nats', number>>
+  let client: { readonly key: string; readonly certificate: string }
+  const close: (() => Promise<unknown>)[] = []
+
+  async function open(server: HttpsServer | ReturnType<typeof createServer>): Promise<number> {
+    const listening = await listen(server, { host: '127.0.0.1', port: 0, variable: 'test' })
+    close.push(() => listening.close(0))
+    return Number(listening.host_and_port.split(':').at(-1))
+  }
+
+  /** Serves TLS with a certificate that is valid for this number of days, as MongoDB does. */
+  async function serve(days: number): Promise<number> {
+    const files = await authority.issue(`server${days}`, { days })
+    return open(createTlsServer({ key: await readFile(files.key), cert: await readFile(files.certificate) }))
+  }
+
+  /** Serves TLS after a greeting, as NATS does. */
+  async function serveNats(days: number): Promise<number> {
+    const files = await authority.issue('nats', { days })
+    const secureContext = createSecureContext({
+      key: await readFile(files.key),
+      cert: await readFile(files.certificate),
+    })
+    const greet = (socket: Socket): void => {
+      socket.write('INFO {"tls_required":true} \r\n')
+      new TLSSocket(socket, { isServer: true, secureContext }).on('error', () => {})
+    }
+    return open(createServer(greet))
+  }
+
+  beforeAll(async () => {
+    authority = await makeAuthority()
+    client = await authority.issue('client', { days: 5 })
+    port_with = {
+      year: await serve(365),
+      soon: await serve(10),
+      ended: await serve(-1),
+      nats: await serveNats(7),
+    }
+  })
+  afterAll(async () => {
+    for (const end of close) await end()
+    await authority.remove()
+  })
+
+  const mongodbAt = (...ports: readonly number[]): Secret => {
+    const servers = ports.map((port) => `127.0.0.1:${port}`).join(',')
+    return new Secret(`mongodb://user:secret@${servers}/?tls=true`)
+  }
+
+  /** What the metric shows for each setting in days, rounded up, and what is named. */
+  async function seenWith(settings: Partial<ConnectionSettings>) {
+    const certificates = await readConnectionCertificates({ ...NO_SETTINGS, ...settings })
+    measureCertificates(certificates, clock.now_ms())
+    const lines = (await metricsText()).matchAll(
+      /^multihub_certificate_remaining_seconds\{setting="(\w+)"\} (\S+)$/gm,
+    )
+    const days = Object.fromEntries(
+      [...lines].map(([, setting, seconds]) => [setting, Math.ceil((Number(seconds) * 1_000) / DAY_MS)]),
+    )
+    const { expired, ending } = certificateProblems(certificates, clock.now_ms())
+    return { days, expired, ending }
+  }
+
+  test('of several servers the first to end counts, and each that ends within 14 days is named', async () => {
+    const { days, expired, ending } = await seenWith({
+      mongodb_uri: mongodbAt(port_with.year, port_with.soon),
+    })
+    expect(days).toEqual({ MONGODB_URI: 10 })
+    expect(expired).toBeUndefined()
+    expect(ending).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^the certificate of the server 127.0.0.1:${port_with.soon} of MONGODB_URI ends at 20.*Z: renew it$`,
+        ),
+      ),
+    ])
+  })
+
+  test('an expired one is named, and makes the process not unready: another process could not connect either', async () => {
+    const { days, expired, ending } = await seenWith({ mongodb_uri: mongodbAt(port_with.ended) })
+    expect(days['MONGODB_URI']).toBeLessThanOrEqual(0)
+    expect(expired).toBeUndefined()
+    expect(ending).toEqual([expect.stringContaining(`${port_with.ended} of MONGODB_URI expired at`)])
+  })
+
+  test('the servers of NATS, which greet first, and the files of the process are read', async () => {
+    const { days, ending } = await seenWith({
+      nats_url: new Secret(`tls://127.0.0.1:${port_with.nats}`),
+      nats_tls_authority: authority.ca,
+      nats_tls_certificate: client.certificate,
+      nats_tls_key: client.key,
+    })
+    expect(days).toMatchObject({ NATS_URL: 7, NATS_TLS_CERTIFICATE: 5, NATS_TLS_CA: 400 })
+    expect(ending).toHaveLength(2)
+  })
+
+  test('the files in the URI of MongoDB count as its servers do', async () => {
+    const uri = mongodbAt(port_with.year).reveal()
+    const files = `tlsCAFile=${authority.ca}&tlsCertificateKeyFile=${client.certificate}`
+    const { days, ending } = await seenWith({ mongodb_uri: new Secret(`${uri}&${files}`) })
+    expect(days['MONGODB_URI']).toBe(5)
+    expect(ending).toEqual([
+      expect.stringMatching(/^the certificate of tlsCertificateKeyFile in MONGODB_URI ends at /),
+    ])
+  })
+
+  test('the servers that the DNS name of a cluster has are read', async () => {
+    const resolve = async () => [{ name: '127.0.0.1', port: port_with.soon }]
+    const mongodb_uri = new Secret('mongodb+srv://db.example.com/')
+    const [found] = await readConnectionCertificates({ ...NO_SETTINGS, mongodb_uri }, resolve)
+    expect(found).toMatchObject({
+      setting: 'MONGODB_URI',
+      ends: [{ subject: expect.stringContaining('127.0.0.1') }],
+    })
+  })
+
+  test('a server that does not answer gives no value, and keeps no other from its value', async () => {
+    const nats_url = new Secret(`tls://127.0.0.1:${port_with.nats}`)
+    const nowhere = await freePort()
+    expect((await seenWith({ nats_url, mongodb_uri: mongodbAt(port_with.soon) })).days).toMatchObject({
+      MONGODB_URI: 10,
+    })
+    const { days } = await seenWith({ nats_url, mongodb_uri: mongodbAt(nowhere) })
+    expect(days).toMatchObject({ NATS_URL: 7 })
+    expect(days).not.toHaveProperty('MONGODB_URI')
+    const absent = { ...NO_SETTINGS, nats_url, nats_tls_authority: `${authority.ca}.absent` }
+    expect(await readConnectionCertificates(absent)).toMatchObject([
+      { setting: 'NATS_TLS_CA', ends: [] },
+      { setting: 'NATS_URL', ends: [] },
+    ])
+  })
+
+  test('without TLS nothing is read', async () => {
+    const nats_url = new Secret('nats://127.0.0.1:4222')
+    const mongodb_uri = new Secret('mongodb://127.0.0.1/')
+    expect(await readConnectionCertificates({ ...NO_SETTINGS, nats_url, mongodb_uri })).toEqual([])
+  })
+})

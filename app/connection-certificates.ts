@@ -1,0 +1,159 @@
+import { Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import type { Secret } from '#lib/base/crypto/secret.ts'
+import { every } from '#lib/base/time.ts'
+import { parseNatsUrl } from '#lib/bus/nats-connection.ts'
+import {
+  type CertificateEnd,
+  type SettingCertificates,
+  shownEnd,
+  trustedEnd,
+} from '#lib/http/certificate-ends.ts'
+import { simulatedNetwork } from '#lib/http/network.ts'
+import {
+  type InspectionOptions,
+  parseAddress,
+  readCertificateEnd,
+  type ServerAddress,
+} from '#lib/role/environment-check.ts'
+import { log } from '#lib/telemetry/log.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { ProcessConfig } from './process-settings.ts'
+
+/** The pause between two readings. A certificate is named 14 days before its end. */
+const READ_MS = 3_600_000
+/** How long a server may take to show its certificate. */
+const LIMIT_MS = 5_000
+
+/** The settings that name the servers and the files of TLS connections to NATS and MongoDB. */
+export type ConnectionSettings = Pick<
+  ProcessConfig,
+  'nats_url' | 'nats_tls_authority' | 'nats_tls_certificate' | 'nats_tls_key' | 'mongodb_uri'
+>
+
+/** The SRV records of a DNS name. */
+export type ResolveSrv = (
+  name: string,
+) => Promise<readonly { readonly name: string; readonly port: number }[]>
+
+/** Asks the DNS servers of the machine. */
+export const resolveSrv: ResolveSrv = (name) => new Resolver({ timeout: LIMIT_MS, tries: 1 }).resolveSrv(name)
+
+/** The addresses of the NATS servers that a process reaches over TLS; none without TLS. */
+export function natsTlsAddresses(settings: ConnectionSettings): readonly string[] {
+  const { nats_url, nats_tls_authority, nats_tls_certificate } = settings
+  if (nats_url === undefined) return []
+  const { servers, tls } = parseNatsUrl(nats_url)
+  return tls || nats_tls_authority !== undefined || nats_tls_certificate !== undefined ? servers : []
+}
+
+/** How the certificate of a NATS server is looked at. Throws when a file cannot be read. */
+export async function natsInspection(settings: ConnectionSettings): Promise<InspectionOptions> {
+  const { nats_tls_authority, nats_tls_certificate, nats_tls_key } = settings
+  const [ca, certificate, key] = await Promise.all(
+    [nats_tls_authority, nats_tls_certificate, nats_tls_key].map(async (path) =>
+      path === undefined ? undefined : await readFile(path),
+    ),
+  )
+  return {
+    material: { ca, certificate, key },
+    limit_ms: LIMIT_MS,
+    advice: 'correct NATS_URL',
+    authority: 'NATS_TLS_CA',
+    greets_first: true,
+  }
+}
+
+/**
+ * Reads the certificates of the connections to NATS and MongoDB at once and every hour, by handshakes of its own: the drivers do not
+ * show the certificates of their connections. The returned function gives what the last reading has found.
+ */
+export function watchConnectionCertificates(
+  lifecycle: Lifecycle,
+  settings: ConnectionSettings,
+): () => readonly SettingCertificates[] {
+  let current: readonly SettingCertificates[] = []
+  if (simulatedNetwork() !== undefined) return () => current
+  const read = async (): Promise<void> => {
+    current = await readConnectionCertificates(settings)
+  }
+  const onError = (error: unknown): void =>
+    log.warn({ part: 'tls', error }, 'the certificates of connections could not be read')
+  const timer = every(READ_MS, read, onError, 0)
+  lifecycle.onStop('certificates of connections', () => timer.cancel())
+  return () => current
+}
+
+/** Reads when one certificate ends. */
+type Reading = () => Promise<CertificateEnd>
+
+/**
+ * The certificates in the files that settings name, and the certificates of the servers, whether or not they are trusted. A
+ * certificate that cannot be read is left out, with a line in the log.
+ */
+export async function readConnectionCertificates(
+  settings: ConnectionSettings,
+  resolve: ResolveSrv = resolveSrv,
+): Promise<readonly SettingCertificates[]> {
+  const { mongodb_uri, nats_tls_authority, nats_tls_certificate } = settings
+  const readings: Readonly<Record<string, readonly Reading[]>> = {
+    NATS_TLS_CERTIFICATE: readingsOfFile(shownEnd, 'NATS_TLS_CERTIFICATE', nats_tls_certificate),
+    NATS_TLS_CA: readingsOfFile(trustedEnd, 'NATS_TLS_CA', nats_tls_authority),
+    NATS_URL: natsTlsAddresses(settings).map((address) => async () => {
+      const options = await natsInspection(settings)
+      return readServer('NATS_URL', parseAddress(address), options)
+    }),
+    MONGODB_URI: mongodb_uri === undefined ? [] : await readingsOfMongodb(mongodb_uri, resolve),
+  }
+  const used = Object.entries(readings).filter(([, of_setting]) => of_setting.length > 0)
+  return Promise.all(
+    used.map(async ([setting, of_setting]) => ({ setting, ends: await readAll(setting, of_setting) })),
+  )
+}
+
+async function readingsOfMongodb(uri: Secret, resolve: ResolveSrv): Promise<readonly Reading[]> {
+  const { readTlsServers } = await import('#lib/store/mongodb/connect.ts')
+  const { servers, srv_name, ca_file, certificate_file } = readTlsServers(uri)
+  const files = [
+    ...readingsOfFile(shownEnd, 'tlsCertificateKeyFile in MONGODB_URI', certificate_file),
+    ...readingsOfFile(trustedEnd, 'tlsCAFile in MONGODB_URI', ca_file),
+  ]
+  const options = { limit_ms: LIMIT_MS, advice: 'correct MONGODB_URI', authority: 'tlsCAFile of MONGODB_URI' }
+  const readingOf =
+    (server: ServerAddress): Reading =>
+    () =>
+      readServer('MONGODB_URI', server, options)
+  if (srv_name === undefined) return [...files, ...servers.map(readingOf)]
+  try {
+    const records = await resolve(srv_name)
+    return [...files, ...records.map(({ name: host, port }) => readingOf({ host, port }))]
+  } catch (error) {
+    return [...files, () => Promise.reject(error)]
+  }
+}
+
+function readingsOfFile(endOf: typeof shownEnd, place: string, path: string | undefined): readonly Reading[] {
+  return path === undefined ? [] : [async () => endOf(await readFile(path), place)]
+}
+
+async function readServer(
+  setting: string,
+  server: ServerAddress,
+  options: InspectionOptions,
+): Promise<CertificateEnd> {
+  const end = await readCertificateEnd(server, options)
+  const subject = `the certificate of the server ${server.host}:${server.port} of ${setting}`
+  return { subject, end_ms: end.getTime() }
+}
+
+async function readAll(variable: string, readings: readonly Reading[]): Promise<readonly CertificateEnd[]> {
+  const ended = await Promise.allSettled(readings.map((read) => read()))
+  return ended.flatMap((reading) => {
+    if (reading.status === 'fulfilled') return [reading.value]
+    log.warn(
+      { part: 'tls', variable, error: reading.reason },
+      'the certificate of a connection could not be read; it is tried again in an hour',
+    )
+    return []
+  })
+}
