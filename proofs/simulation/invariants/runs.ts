@@ -23,7 +23,7 @@ const ACTS_MS = 3_000 + 500
 interface Life {
   readonly process: SimulatedProcess
   readonly beaten_at_ms: number
-  /** The heartbeats of each other process since the last one of this run. */
+  /** The heartbeats of each process under other runs since the last one of this run. */
   readonly others: Map<SimulatedProcess, number>
 }
 
@@ -54,8 +54,8 @@ export function createRunWatch(): RunWatch {
           yield `${process.name} declared the run ${run} dead ${Math.round(age_ms)} ms after its heartbeat`
         return
       }
-      for (const { process: other, others } of lives.values())
-        if (other !== process) others.set(process, (others.get(process) ?? 0) + 1)
+      for (const [other, { others }] of lives)
+        if (other !== run) others.set(process, (others.get(process) ?? 0) + 1)
       lives.set(run, { process, beaten_at_ms: elapsed_ms, others: new Map() })
     },
     isDead: (run) => run !== undefined && dead.has(run),
