@@ -35,6 +35,7 @@ const INTERNAL: ReadonlySet<string> = new Set([
   'delayed_lane',
   'delayed_since',
   'traceparent',
+  'test_ended_at',
 ])
 
 /**

@@ -163,12 +163,12 @@ describe('of resources', () => {
 
   test('code outside store files imports the types and the errors of the store at most', () => {
     const implementation =
-      /^lib\/store\/(?!store\.ts|errors\.ts|lookup\.ts|coded-collection\.ts|kept-acts\.ts|archive\/(archived-document|archive-files)\.ts)/
+      /^lib\/store\/(?!store\.ts|errors\.ts|lookup\.ts|coded-collection\.ts|kept-acts\.ts|test-end\.ts|archive\/(archived-document|archive-files)\.ts)/
     const owner = /^(lib\/store|operations|app)\//
     expect(usedOutside(owner, implementation)).toEqual([])
     expect(usedOutside(STORE_FILES, /^lib\/store\/coded-collection\.ts$/)).toEqual([])
     const may_look_up = new RegExp(`${STORE_FILES.source}|^lib/patterns/`)
-    expect(usedOutside(may_look_up, /^lib\/store\/lookup\.ts$/)).toEqual([])
+    expect(usedOutside(may_look_up, /^lib\/store\/(lookup|test-end)\.ts$/)).toEqual([])
   })
 
   test('each database, the bus, the HTTP client and the RPC transports are known to one folder of lib', () => {

@@ -7,7 +7,7 @@ import { keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Stored } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { ClockGuard } from '../clock-guard.ts'
-import { update, updateOrDelete, upsert } from '../update.ts'
+import { deleteUnchanged, update, updateOrDelete, upsert } from '../update.ts'
 
 /** A JSON value as the strict parser returns it. Integers above 2^53 are `bigint`. */
 export type JsonValue =
@@ -52,7 +52,7 @@ export interface IdempotencyKey {
   readonly key: string
 }
 
-/** One mutation. A record with a result is kept permanently, unless it has a lifetime. */
+/** One mutation. A record with a result is kept permanently, unless it has a lifetime, or goes with what it made. */
 export interface IdempotencyRecord extends IdempotencyKey {
   readonly payload_hash: string
   /** The ids of the mutation are derived from it. */
@@ -146,11 +146,23 @@ export type Idempotency = ReturnType<typeof createIdempotency>
 /** Codes after which the outcome is unknown, here or in a called process: the work may have been done. */
 const UNKNOWN_OUTCOME_CODES: ReadonlySet<number> = new Set([2000, 2001, 2002])
 
+/** How long the records of the test environment are kept (O24). */
+interface TestRecords {
+  /** From the first try; `undefined` keeps them permanently. */
+  readonly test_lifetime_ms: number | undefined
+  /** The methods whose records last as long as what they made, until `forget`. */
+  readonly lasting_methods?: readonly string[]
+}
+
 /** Creates the guard over a collection that was declared as `IDEMPOTENCY_COLLECTION`. */
 export function createIdempotency(
   collection: Collection<IdempotencyRecord>,
   clock_guard: Pick<ClockGuard, 'assertTrusted'>,
+  { test_lifetime_ms, lasting_methods = [] }: TestRecords = { test_lifetime_ms: undefined },
 ) {
+  const lifetimeOf = ({ environment, method }: IdempotencyKey): number | undefined =>
+    environment === 'test' && !lasting_methods.includes(method) ? test_lifetime_ms : undefined
+
   async function join(key: IdempotencyKey, mutation: NewMutation): Promise<Stored<IdempotencyRecord>> {
     const record = await upsert(collection, recordKey(key), (current) =>
       joinMutation(current, key, mutation, now()),
@@ -192,7 +204,7 @@ export function createIdempotency(
       key: IdempotencyKey,
       payload_hash: string,
       work: (id: SeededId) => Promise<Uint8Array>,
-      lifetime_ms?: number,
+      lifetime_ms = lifetimeOf(key),
     ): Promise<Uint8Array> {
       clock_guard.assertTrusted()
       const execution = randomHex(8)
@@ -209,6 +221,11 @@ export function createIdempotency(
         throw error
       }
       return complete(record, result)
+    },
+    /** Deletes the record of a mutation whose result is gone, so that its key is free. */
+    async forget(key: IdempotencyKey): Promise<void> {
+      const record = await collection.get(recordKey(key))
+      if (record) await deleteUnchanged(collection, recordKey(key), record.version)
     },
   }
 }
