@@ -12,12 +12,14 @@ import type { Listening } from '#lib/http/network.ts'
 import { createSystemResolver } from '#lib/http/resolve-host.ts'
 import { createEffectRunner } from '#lib/patterns/effects/runner.ts'
 import { startRuns } from '#lib/patterns/effects/runs.ts'
+import { TEST_RETENTION_SETTING } from '#lib/patterns/test-retention.ts'
 import type { Role } from '#lib/role/role.ts'
 import type { Operation } from './domain/operation.ts'
 import { bindSendCallback } from './effects/send-callback.ts'
 import { createRequestHandler } from './http/handle-request.ts'
 import { serveProvider } from './http/server.ts'
 import { openSandboxStore, operationKey } from './store/operations.ts'
+import { startOperationRetention } from './use-cases/end-operations.ts'
 
 /** The settings of the sandbox. */
 export const SANDBOX_CONFIG = {
@@ -36,6 +38,7 @@ export const SANDBOX_CONFIG = {
     'How long an amount that ends in 903 keeps a connection open without a response.',
     durationSetting('MULTIHUB_SANDBOX_SILENCE', { min: 1, max: 60_000, fallback: 60_000 }),
   ),
+  retention_ms: TEST_RETENTION_SETTING,
 }
 
 /** How late a callback may start. Callbacks belong to about one second after creation, so this is well below it. */
@@ -46,7 +49,7 @@ export const role: Role<'sandbox'> = {
   name: 'sandbox',
   settings: SANDBOX_CONFIG,
   async start(context) {
-    const { host, port, key, public_url, delay_ms, silence_ms } = readConfig(
+    const { host, port, key, public_url, delay_ms, silence_ms, retention_ms } = readConfig(
       SANDBOX_CONFIG,
       context.variables,
     )
@@ -75,6 +78,7 @@ export const role: Role<'sandbox'> = {
       baseUrl: () => base_url,
     })
     let server: Listening | undefined
+    const retention_walk = startOperationRetention(operations, { clock_guard, retention_ms })
     return {
       services: [],
       async open() {
@@ -86,6 +90,7 @@ export const role: Role<'sandbox'> = {
         return { sandbox_url: base_url }
       },
       async stop() {
+        await retention_walk.stop()
         await server?.close()
         stopping.abort()
         await runner.stop()

@@ -28,6 +28,8 @@ export interface Operation extends EffectDocument {
   readonly created_at: Date
   /** The accepted refunds of a deposit. They are part of it, so that one guarded write keeps their sum within it. */
   readonly refunds?: readonly { readonly idempotency_key: string; readonly amount: bigint }[]
+  /** When it was last written, in an operation that can be forgotten. The store derives it. */
+  readonly test_ended_at?: Date | undefined
 }
 
 /**
@@ -64,6 +66,15 @@ export function newOperation(
     created_at: now,
     effects: [],
   }
+}
+
+/**
+ * Whether an operation can be forgotten after a time without a change: its result and its callbacks are over, also
+ * when its callbacks used up their tries. A withdrawal that stays
+ * pending is asked for permanently, because its payment never ends; a deposit expires.
+ */
+export function canEnd({ kind, completes_at, effects }: Operation): boolean {
+  return effects.every(({ stuck }) => stuck) && (kind !== 'withdrawal' || completes_at !== undefined)
 }
 
 /** Whether an order has the content of an operation. One key must never name two different payments. */

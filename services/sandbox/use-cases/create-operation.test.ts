@@ -6,6 +6,7 @@ import { useClock } from '#lib/base/time.ts'
 import { allowAnyAddress } from '#lib/http/address-policy.ts'
 import { createHttpClient } from '#lib/http/client.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import type { Connector, ProviderOrder } from '../../payments/connectors/connector.ts'
 import { provenBy } from '../../payments/connectors/create-result.fixture.ts'
@@ -13,6 +14,8 @@ import { connectSandbox, startSandbox, type TestSandbox } from '../sandbox.fixtu
 
 const http = createHttpClient({ allow: allowAnyAddress })
 const DAY_MS = 86_400_000
+/** The default of `MULTIHUB_TEST_RETENTION`. */
+const RETENTION_DAYS = 90
 const adjustable = createAdjustableClock()
 let restoreClock: () => void
 let directory: string
@@ -21,7 +24,10 @@ let connector: Connector
 let orders_made = 0
 
 beforeAll(async () => {
-  restoreClock = useClock(adjustable)
+  // The walk that deletes comes once a minute: here it comes at once.
+  const after: typeof adjustable.after = (delay_ms, action) =>
+    adjustable.after(delay_ms === 60_000 ? 50 : delay_ms, action)
+  restoreClock = useClock({ ...adjustable, after })
   directory = await mkdtemp(join(tmpdir(), 'multihub-sandbox-'))
   sandbox = await startSandbox(directory)
   connector = connectSandbox(sandbox, http)
@@ -95,10 +101,20 @@ describe('the refunds of a deposit', () => {
   })
 })
 
-test('an operation and its key are kept permanently', async () => {
+// O24
+test('an operation and its key outlive the payment by a retention and a month, and then end', async () => {
   const deposit = await createPaid()
   const created = await create(deposit)
   expect(created).toMatchObject({ kind: 'success', provider_id: expect.any(String) })
-  adjustable.stepWall(3_650 * DAY_MS)
+  adjustable.stepWall((2 * RETENTION_DAYS + 30) * DAY_MS)
+  const later = await createPaid()
   expect(await create(deposit)).toEqual(created)
+  adjustable.stepWall(2 * DAY_MS)
+  const lookUp = ({ idempotency_key }: ProviderOrder) =>
+    connector.lookUp({ kind: 'deposit', idempotency_key }, HANG_LIMIT_MS)
+  await eventually(
+    () => lookUp(deposit),
+    (found) => found?.kind === 'not_found',
+  )
+  expect(await lookUp(later)).toMatchObject({ kind: 'success' })
 })
