@@ -6,6 +6,7 @@ import { now } from '#lib/base/time.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
 import { type Effect, withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { publishEventEffect } from '#lib/patterns/effects/publish-event.ts'
+import { mayHaveEnded } from '#lib/patterns/test-retention.ts'
 import { update } from '#lib/patterns/update.ts'
 import {
   type CheckContext,
@@ -150,10 +151,10 @@ export const operations: RoleOperations = {
         for await (const payment of readDocuments<SealedPayment>(PAYMENTS))
           yield* requirementsOfPayment(withoutPerson(payment))
       },
-      async find({ id, claim }) {
+      async find({ id, claim, ...since }) {
         // What another role claims is compared with fields that an archived payment keeps.
         const payment = await findByAnyId(payments, id, { without_body: true })
-        if (payment === undefined) return 'missing'
+        if (payment === undefined) return mayHaveEnded(since) ? 'found' : 'missing'
         return claim === undefined || agreesWith(withoutPerson(payment), claim) ? 'found' : 'different'
       },
       // What it adds are events too, which show the whole payment.

@@ -6,7 +6,7 @@ import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.t
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { SupportErasureService } from '#gen/multihub/support/v1/support_erasure_service_pb.ts'
-import { describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
+import { type Config, describedSetting, optionalSetting, readConfig } from '#lib/base/config/config.ts'
 import {
   CREATE_TIMEOUT_SETTING,
   HOST_SETTING,
@@ -24,6 +24,7 @@ import type { OnWritten } from '#lib/patterns/effects/writes.ts'
 import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } from '#lib/patterns/erasures.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createRegistryCache } from '#lib/patterns/registry-cache/registry-cache.ts'
+import { TEST_RETENTION_SETTING } from '#lib/patterns/test-retention.ts'
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
@@ -56,6 +57,7 @@ import { rememberAccounts } from './store/known-accounts.ts'
 import { keyOfPayment } from './store/payments.ts'
 import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import { createPaymentCounter } from './use-cases/count-payments.ts'
+import { startTestRetentionOfPayments } from './use-cases/end-test-payments.ts'
 import { startRetentionWalk } from './use-cases/erase-person.ts'
 import { measurePayment } from './use-cases/measure-payments.ts'
 import { recordFailureSpans } from './use-cases/record-failure-spans.ts'
@@ -86,6 +88,7 @@ export const PAYMENTS_CONFIG = {
   ...PUBLISHER_SETTINGS,
   erasures_file: ERASURES_FILE_SETTING,
   retention_ms: PERSON_RETENTION_SETTING,
+  test_retention_ms: TEST_RETENTION_SETTING,
 }
 
 /** The clients of the other roles that payments call. */
@@ -114,10 +117,32 @@ function startMeasuring({ anomalies }: Pick<PaymentsStore, 'anomalies'>) {
 function keptBy(
   { clock_guard, keys: { search } }: Pick<RoleContext<'payments'>, 'clock_guard' | 'keys'>,
   { idempotency_records }: Pick<PaymentsStore, 'idempotency_records'>,
-  { erasures_file }: { readonly erasures_file: string | undefined },
+  {
+    erasures_file,
+    test_retention_ms,
+  }: Pick<Config<typeof PAYMENTS_CONFIG>, 'erasures_file' | 'test_retention_ms'>,
 ) {
-  const idempotency = createIdempotency(idempotency_records, clock_guard)
+  const idempotency = createIdempotency(idempotency_records, clock_guard, {
+    test_lifetime_ms: test_retention_ms,
+  })
   return { idempotency, clock_guard, erasures: createErasureLog(erasures_file, search), search }
+}
+
+/** Starts the walks that erase persons and delete what has ended in the test environment. */
+function startWalks(
+  deps: PaymentsStore & Parameters<typeof startRetentionWalk>[0],
+  { retention_ms, test_retention_ms }: Config<typeof PAYMENTS_CONFIG>,
+) {
+  const { clock_guard } = deps
+  const walks = [
+    startRetentionWalk(deps, retention_ms),
+    startTestRetentionOfPayments(deps, { clock_guard, retention_ms: test_retention_ms }),
+  ]
+  return {
+    async stop() {
+      await Promise.all(walks.map((walk) => walk.stop()))
+    },
+  }
 }
 
 /** What follows each write of a payment. */
@@ -196,7 +221,7 @@ export const role: Role<'payments'> = {
     }
     await Promise.all([registry_cache.start(), rememberAccounts(store.known_accounts, accounts)])
     const measuring = startMeasuring(store)
-    const retention_walk = startRetentionWalk(deps, config.retention_ms)
+    const walks = startWalks({ ...deps, ...store }, config)
     return {
       services: [...RPCS.map((createRpc) => createRpc(deps)), createActRpc(acts.findAct, store.payments)],
       async open() {
@@ -210,7 +235,7 @@ export const role: Role<'payments'> = {
       limitations: () => busLimitations(config.bus_auth),
       async stop() {
         measuring.cancel()
-        await retention_walk.stop()
+        await walks.stop()
         await provider_callback_server?.close()
         await runner.stop()
         await counter.stop()

@@ -82,6 +82,8 @@ export interface Anomaly {
   /** When it was created, or opened again; absent once it is resolved. */
   readonly open_since?: Date
   readonly resolution?: AnomalyResolution
+  /** See `testEndedAt`; the store derives it. */
+  readonly test_ended_at?: Date | undefined
 }
 
 /**
@@ -94,6 +96,11 @@ const SILENT_MS = 60_000
 export function reopenAnomaly({ resolution, ...anomaly }: Anomaly, at: Date): Anomaly | undefined {
   if (resolution?.kind !== 'dismissed' || at.getTime() - resolution.at.getTime() < SILENT_MS) return undefined
   return { ...anomaly, open_since: at }
+}
+
+/** Whether nobody has to decide about an anomaly any more. */
+export function isResolved({ open_since }: Anomaly): boolean {
+  return open_since === undefined
 }
 
 /** The effect that stores an anomaly. It is part of the write that left the payment unchanged, so none is lost. */

@@ -76,7 +76,10 @@ export function refuseWithdrawal(
 }
 
 /** The record of a withdrawal that the ledger refused. The withdrawal itself is deleted (P3). It has no bank data. */
-export type WithdrawalRefusal = ReturnType<typeof refusalOf>
+export type WithdrawalRefusal = ReturnType<typeof refusalOf> & {
+  /** See `testEndedAt`; the store derives it. */
+  readonly test_ended_at?: Date | undefined
+}
 
 /** Makes the record of a refused withdrawal. */
 export function refusalOf(refused: RefusedWithdrawal) {

@@ -30,7 +30,7 @@ export function requirementsOfPayment(payment: StoredPayment): Requirement[] {
   )
   return [
     ...entries.map(({ entry_id }) => ({ role: 'balances' as const, ...of('ledger entry', entry_id), at })),
-    ...returnsOf(payment).map(({ id, claim }) => ({
+    ...returnsOf(payment).map(({ id, claim, at }) => ({
       role: 'support' as const,
       ...of(claim.kind, id),
       at,
@@ -49,15 +49,15 @@ function returnsOf({ refunds = [], chargebacks = [], effects, currency }: Paymen
   const isReported = (id: string): boolean => !effects.some((effect) => reportedIdOf(effect) === id)
   const recorded_refunds = refunds
     .filter(({ refund_id }) => isReported(refund_id))
-    .map(({ refund_id, amount, state }) => {
+    .map(({ refund_id, amount, state, created_at: at }) => {
       const status: RefundStatus = state === 'approving' ? 'pending' : state
-      return { id: refund_id, claim: { kind: 'refund', refund_id, amount, currency, status } as const }
+      return { id: refund_id, at, claim: { kind: 'refund', refund_id, amount, currency, status } as const }
     })
   const recorded_chargebacks = chargebacks
     .filter(({ chargeback_id }) => isReported(chargeback_id))
-    .map(({ chargeback_id, amount, is_won }) => {
+    .map(({ chargeback_id, amount, is_won, created_at: at }) => {
       const claim = { kind: 'chargeback', chargeback_id, amount, currency, is_won } as const
-      return { id: chargeback_id, claim }
+      return { id: chargeback_id, at, claim }
     })
   return [...recorded_refunds, ...recorded_chargebacks]
 }

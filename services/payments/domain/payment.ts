@@ -143,6 +143,8 @@ interface PaymentFields extends EffectDocument {
   readonly erasable_since?: Date | undefined
   /** See `archivableSince`; the store derives it. */
   readonly archivable_since?: Date | undefined
+  /** See `testEndedAt`; the store derives it. */
+  readonly test_ended_at?: Date | undefined
   /** How the customer pays, as the provider reported it (P13). */
   readonly instructions?: Instructions | undefined
   /** The id of the operator's decision that ended the payment; absent when its provider ended it. */

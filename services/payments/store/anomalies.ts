@@ -2,6 +2,7 @@ import { insertOrGet, update, upsert } from '#lib/patterns/update.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
+import { TEST_END_INDEX } from '#lib/store/test-end.ts'
 import { counter, gauge, measureOrForget } from '#lib/telemetry/metrics.ts'
 import { type Anomaly, type AnomalyResolution, reopenAnomaly } from '../domain/anomaly.ts'
 import type { Payment } from '../domain/payment.ts'
@@ -29,6 +30,7 @@ export const ANOMALIES = {
       across_partitions: true,
     },
     by_id: { fields: ['anomaly_id'], across_partitions: true },
+    ...TEST_END_INDEX,
     ...ACT_INDEX,
   },
 } as const satisfies CollectionSpec

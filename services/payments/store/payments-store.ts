@@ -5,8 +5,9 @@ import { insertOrGet } from '#lib/patterns/update.ts'
 import { ARCHIVE_FILES, type ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
+import { TEST_END_INDEX, withTestEnd } from '#lib/store/test-end.ts'
 import type { KnownAccount } from '../domain/account-identity.ts'
-import type { Anomaly } from '../domain/anomaly.ts'
+import { type Anomaly, isResolved } from '../domain/anomaly.ts'
 import { refusalOf, type WithdrawalRefusal } from '../domain/hold-decision.ts'
 import type { RefusedWithdrawal } from '../domain/payment.ts'
 import { ANOMALIES } from './anomalies.ts'
@@ -33,11 +34,11 @@ const INSTANCE_NUMBER_LEASES: CollectionSpec = {
 }
 
 /** The collection of refused withdrawals. A `payment_id` is ordered by time, so the key and the index also order the lists. */
-const WITHDRAWAL_REFUSALS: CollectionSpec = {
+export const WITHDRAWAL_REFUSALS: CollectionSpec = {
   name: 'withdrawal_refusals',
   partition: ['merchant_id'],
   key: ['merchant_id', 'payment_id'],
-  indexes: { by_payment: { fields: ['payment_id'], across_partitions: true } },
+  indexes: { by_payment: { fields: ['payment_id'], across_partitions: true }, ...TEST_END_INDEX },
 }
 
 /** Stores the record of a refused withdrawal, once. */
@@ -67,9 +68,12 @@ export async function openSealedStore(store: Store) {
   return {
     payments: await store.collection<SealedPayment>(PAYMENTS),
     archive_files: await store.collection<ArchiveFileRecord>(ARCHIVE_FILES),
-    anomalies: await store.collection<Anomaly>(ANOMALIES),
+    anomalies: withTestEnd(await store.collection<Anomaly>(ANOMALIES), isResolved),
     /** What remains of the withdrawals that the ledger refused. */
-    withdrawal_refusals: await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),
+    withdrawal_refusals: withTestEnd(
+      await store.collection<WithdrawalRefusal>(WITHDRAWAL_REFUSALS),
+      () => true,
+    ),
     payment_counts: await store.collection<PaymentRollUp>(PAYMENT_COUNTS),
     known_accounts: await store.collection<KnownAccount>(KNOWN_ACCOUNTS),
     instance_number_leases: await store.collection<InstanceNumberLease>(INSTANCE_NUMBER_LEASES),

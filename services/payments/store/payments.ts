@@ -2,6 +2,7 @@ import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, GetOptions, Store, Stored } from '#lib/store/store.ts'
+import { TEST_END_INDEX } from '#lib/store/test-end.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { isPaymentId, referenceTo } from '../domain/payment-references.ts'
 
@@ -25,6 +26,7 @@ export const PAYMENTS = {
     },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     by_archivable: { fields: ['archivable_since'], where: 'archivable_since', across_partitions: true },
+    ...TEST_END_INDEX,
     ...ACT_INDEX,
     ...EFFECT_INDEXES,
   },

@@ -8,7 +8,8 @@ import { type PersonKeys, personSubjects } from '#lib/patterns/person-hashes.ts'
 import { resealEvent, sealEvent } from '#lib/patterns/sealed-event.ts'
 import { isStub } from '#lib/store/archive/archived-document.ts'
 import type { DocumentCodec } from '#lib/store/coded-collection.ts'
-import { archivableSince, erasableSince } from '../domain/erase-payment.ts'
+import { testEndedAt } from '#lib/store/test-end.ts'
+import { archivableSince, erasableSince, hasEnded } from '../domain/erase-payment.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { personHashesIn, referencesOf } from '../domain/payment-references.ts'
 
@@ -98,6 +99,7 @@ export function paymentCodec({
         instructions: seal(payment, 'instructions'),
         erasable_since: erasableSince(payment),
         archivable_since: archivableSince(payment),
+        test_ended_at: testEndedAt(payment, hasEnded(payment)),
         effects: payment.effects.map((effect) =>
           withSealedEvent(effect, (message) => sealEvent(message, person)),
         ),
