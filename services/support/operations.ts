@@ -1,6 +1,7 @@
 import { now } from '#lib/base/time.ts'
 import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { withDueTimes } from '#lib/patterns/effects/effect.ts'
+import { mayHaveEnded } from '#lib/patterns/test-retention.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { Requirement } from '#lib/role/requirement.ts'
@@ -36,12 +37,12 @@ function createDataCheck({ refunds, chargebacks }: SupportStore, readDocuments: 
       for await (const chargeback of readDocuments<Chargeback>(CHARGEBACKS))
         yield requirementOfChargeback(chargeback)
     },
-    async find({ id, claim }) {
+    async find({ id, claim, ...since }) {
       const found =
         claim?.kind === 'chargeback'
           ? await findChargebackById(chargebacks, id)
           : await findRefundById(refunds, id)
-      if (found === undefined) return 'missing'
+      if (found === undefined) return mayHaveEnded(since) ? 'found' : 'missing'
       const is_behind = claim?.kind === 'chargeback' && claim.is_won && found.status !== 'won'
       return found.amount === claim?.amount && !is_behind ? 'found' : 'different'
     },

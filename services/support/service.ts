@@ -15,6 +15,7 @@ import { createEffectRunner, type EffectRunner } from '#lib/patterns/effects/run
 import { type Runs, startRuns } from '#lib/patterns/effects/runs.ts'
 import { createErasureLog, ERASURES_FILE_SETTING, PERSON_RETENTION_SETTING } from '#lib/patterns/erasures.ts'
 import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
+import { TEST_RETENTION_SETTING, type TestRetention } from '#lib/patterns/test-retention.ts'
 import { openPublisher, PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import type { Role, RoleContext } from '#lib/role/role.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
@@ -28,6 +29,7 @@ import { isUsedByChargeback } from './chargebacks/use-cases/change-chargeback.ts
 import { getChargeback } from './chargebacks/use-cases/find-chargeback.ts'
 import { bindStoreComment } from './comments/effects/store-comment.ts'
 import { bindEraseRest } from './effects/erase-rest.ts'
+import { type EndResourcesDeps, LASTING_METHODS, startTestRetentionOfSupport } from './end-test-resources.ts'
 import { erasableParts } from './erasable-parts.ts'
 import { createPaymentSupportRpc } from './payment-support/rpc/payment-support-service.ts'
 import type { Refund } from './refunds/domain/refund.ts'
@@ -59,6 +61,7 @@ export const SUPPORT_CONFIG = {
   ...PUBLISHER_SETTINGS,
   erasures_file: ERASURES_FILE_SETTING,
   retention_ms: PERSON_RETENTION_SETTING,
+  test_retention_ms: TEST_RETENTION_SETTING,
 }
 
 /** The support service: tickets, refunds and chargebacks. */
@@ -75,7 +78,10 @@ export const role: Role<'support'> = {
     const publisher = await openPublisher(context, context.keys.event_support)
     const publish = publishEventHandler(publisher)
     const shared = {
-      idempotency: createIdempotency(store.idempotency_records, context.clock_guard),
+      idempotency: createIdempotency(store.idempotency_records, context.clock_guard, {
+        test_lifetime_ms: config.test_retention_ms,
+        lasting_methods: LASTING_METHODS,
+      }),
       attachments: context.clientOf(AttachmentService),
       keys: context.keys,
     }
@@ -108,7 +114,7 @@ export const role: Role<'support'> = {
       runner: chargeback_effects.runner,
       payments: payment_refunds,
     }
-    const erasure = createErasure(context, config, store, {
+    const erasure = createErasure({ ...context, ...shared }, config, store, {
       tickets: ticket_effects.runner,
       refunds: refund_effects.runner,
       chargebacks: chargeback_effects.runner,
@@ -211,10 +217,15 @@ function createAllEffects(
   return { ticket_effects, refund_effects, chargeback_effects }
 }
 
-/** What erases tickets, refunds and chargebacks: on request, and by itself when their time is over. */
+/** What erases tickets, refunds and chargebacks, on request and when their time is over, and deletes those of the test environment. */
 function createErasure(
-  { clock_guard, keys }: RoleContext<'support'>,
-  { erasures_file, retention_ms }: Config<typeof SUPPORT_CONFIG>,
+  {
+    clock_guard,
+    keys,
+    attachments,
+    idempotency,
+  }: RoleContext<'support'> & Omit<EndResourcesDeps, keyof TestRetention>,
+  { erasures_file, retention_ms, test_retention_ms }: Config<typeof SUPPORT_CONFIG>,
   store: SupportStore,
   runners: {
     readonly tickets: EffectRunner<Ticket>
@@ -232,6 +243,12 @@ function createErasure(
     startRetentionWalk(tickets, retention),
     startRetentionWalk(refunds, retention),
     startRetentionWalk(chargebacks, retention),
+    startTestRetentionOfSupport(store, {
+      attachments,
+      idempotency,
+      clock_guard,
+      retention_ms: test_retention_ms,
+    }),
   ]
   return {
     async eraseTicket(merchant_id: string, ticket_id: string) {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,6 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { PaymentErasureService } from '#gen/multihub/payments/v1/payment_erasure_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
 import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { TicketStatus } from '#gen/multihub/support/v1/ticket_pb.ts'
@@ -22,8 +21,8 @@ import { DELIVERIES } from '../../services/notifier/store/deliveries.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { announcementOf, transfer } from './attachments.fixture.ts'
 import { type SupportClient, type SupportSystem, startSupport } from './support.fixture.ts'
+import { createSupportOfPayment, type SupportOfPayment, ticketFile } from './support-of-payment.fixture.ts'
 
 /** A word that occurs in every text of these tests. */
 const PLANTED = 'Zeldaplanted'
@@ -67,98 +66,9 @@ const tickets = () => system.operator(TicketService)
 const attachments = () => system.operator(AttachmentService)
 const scope = () => ({ merchantId: shop.merchant_id, environment: Environment.TEST })
 
-const isReady = (attachmentId: string) =>
-  eventually(
-    () => attachments().getAttachment({ ...scope(), attachmentId }),
-    (found) => found?.attachment?.status === AttachmentStatus.READY,
-  )
-
-/** A file of the merchant for a ticket. */
-async function ticketFile(): Promise<string> {
-  const content = Buffer.from(`the passport of ${PLANTED}\n`)
-  const announced = announcementOf(content, { purpose: 'ticket', name: `${PLANTED}.txt` })
-  const { body } = await shop.call('attachment.prepare', announced, randomUUID())
-  const { h_id } = body.result.attachment.identifiers
-  const { url, headers } = body.result.upload
-  await transfer(url, { method: 'PUT', headers, content })
-  await shop.call('attachment.finalize', { attachment: { h_id } }, randomUUID())
-  await isReady(h_id)
-  return h_id
-}
-
-/** A file of the operator for a chargeback. */
-async function evidenceFile(): Promise<string> {
-  const content = Buffer.from(`a letter of ${PLANTED}\n`)
-  const sha256 = createHash('sha256').update(content).digest('hex')
-  const file = {
-    name: `${PLANTED}.txt`,
-    mimeType: 'text/plain',
-    sizeBytes: BigInt(content.length),
-    sha256,
-  }
-  const prepared = await attachments().prepareEvidence({ ...scope(), file, operationId: randomUUID() })
-  const attachmentId = prepared.attachment?.attachmentId ?? ''
-  const url = `${system.roles.urls['base_url']}${prepared.upload?.path}`
-  await transfer(url, { method: 'PUT', headers: { 'content-type': 'text/plain' }, content })
-  await attachments().finalizeEvidence({ ...scope(), attachmentId, operationId: randomUUID() })
-  await isReady(attachmentId)
-  return attachmentId
-}
-
-/** The ids of what a payment has at support. */
-interface OfPayment {
-  readonly payment_id: string
-  readonly ticket_id: string
-  readonly refund_id: string
-  readonly chargeback_id: string
-  readonly file_ids: readonly string[]
-}
-
-/** A paid deposit with a ticket, a refund and a chargeback, all of which have ended, with texts and files. */
-async function paymentWithTexts(): Promise<OfPayment> {
-  const { c_id, h_id: payment_id } = await shop.deposit()
-  await eventually(
-    () => shop.call('payment.status', { payment: { identifiers: { c_id } } }),
-    (seen) => seen?.body.result.payment.status.final === true,
-  )
-  const file = await ticketFile()
-  const ticket = await shop.call('ticket.create', {
-    identifiers: { c_id: randomUUID() },
-    title: `${PLANTED} did not pay`,
-    description: `Ask ${PLANTED}`,
-    category: 'other',
-    payment: { c_id },
-    attachment_ids: [file],
-  })
-  const ticket_id: string = ticket.body.result.identifiers.h_id
-  await tickets().answerTicket({ ticketId: ticket_id, body: `Dear ${PLANTED}`, operationId: randomUUID() })
-  await tickets().moveTicket({ ticketId: ticket_id, status: TicketStatus.CLOSED })
-
-  const requested = await shop.call('refund.request', {
-    identifiers: { c_id: randomUUID() },
-    payment: { c_id },
-    amount: '100',
-    reason: `${PLANTED} wants it back`,
-  })
-  const refund_id: string = requested.body.result.identifiers.h_id
-  const refund = { h_id: refund_id }
-  await shop.call('refund.comment.create', { refund, body: `${PLANTED} called` }, randomUUID())
-  await refunds().answerRefund({ refundId: refund_id, body: `Who is ${PLANTED}?`, operationId: randomUUID() })
-  await refunds().rejectRefund({ refundId: refund_id, reason: `${PLANTED} is not the payer` })
-
-  const amount = { minor: 5n, currency: '' }
-  const opened = await chargebacks().openChargeback({
-    paymentId: payment_id,
-    amount,
-    reasonCode: '10.4',
-    operationId: randomUUID(),
-  })
-  const chargeback_id = opened.chargeback?.chargebackId ?? ''
-  const evidence = await evidenceFile()
-  await chargebacks().addEvidence({ chargebackId: chargeback_id, attachmentId: evidence })
-  const status = ChargebackStatus.LOST
-  await chargebacks().moveChargeback({ chargebackId: chargeback_id, status, note: `${PLANTED} has won` })
-  const ids = { payment_id, ticket_id, refund_id, chargeback_id, file_ids: [file, evidence] }
+/** A paid deposit with a ticket, a refund and a chargeback, all of which have ended, with texts, files and callbacks. */
+async function paymentWithTexts(): Promise<SupportOfPayment> {
+  const ids = await createSupportOfPayment(system, shop, PLANTED)
   await eventually(
     () => deliveriesOf(ids),
     (found = []) => found.length >= 6 && found.every(({ status: each }) => each === 'delivered'),
@@ -167,7 +77,7 @@ async function paymentWithTexts(): Promise<OfPayment> {
 }
 
 /** The callbacks of the ticket, refund and chargeback, as they are stored. */
-async function deliveriesOf({ ticket_id, refund_id, chargeback_id }: OfPayment): Promise<Delivery[]> {
+async function deliveriesOf({ ticket_id, refund_id, chargeback_id }: SupportOfPayment): Promise<Delivery[]> {
   const stored = await system.roles.storeOf('notifier').collection<Delivery>(DELIVERIES)
   const found = await Promise.all(
     [ticket_id, refund_id, chargeback_id].map((id) =>
@@ -178,7 +88,7 @@ async function deliveriesOf({ ticket_id, refund_id, chargeback_id }: OfPayment):
 }
 
 /** What the operator and the merchant read of the payment's ticket, refund and chargeback. */
-async function textsOf({ ticket_id, refund_id, chargeback_id, file_ids }: OfPayment): Promise<string> {
+async function textsOf({ ticket_id, refund_id, chargeback_id, file_ids }: SupportOfPayment): Promise<string> {
   const refund = { h_id: refund_id }
   const everything = [
     await tickets().getTicket({ ticketId: ticket_id }),
@@ -199,7 +109,7 @@ async function textsOf({ ticket_id, refund_id, chargeback_id, file_ids }: OfPaym
   return JSON.stringify(everything, (_name, value) => (typeof value === 'bigint' ? `${value}` : value))
 }
 
-async function waitUntilErased(ids: OfPayment): Promise<void> {
+async function waitUntilErased(ids: SupportOfPayment): Promise<void> {
   await eventually(
     () => textsOf(ids),
     (texts = PLANTED) => !texts.includes(PLANTED),
@@ -218,7 +128,7 @@ async function waitUntilErased(ids: OfPayment): Promise<void> {
   )
 }
 
-const erase = ({ payment_id }: OfPayment) =>
+const erase = ({ payment_id }: SupportOfPayment) =>
   eventually(
     () =>
       system.operator(PaymentErasureService).erasePerson({
@@ -273,7 +183,7 @@ test('what has ended is erased by itself when its time is over, with its files, 
     title: `${PLANTED} is open`,
     description: 'b',
     category: 'other',
-    attachment_ids: [await ticketFile()],
+    attachment_ids: [await ticketFile(system, shop, PLANTED)],
   })
   const open_id: string = open.body.result.identifiers.h_id
   clock.stepWall(29 * DAY_MS)

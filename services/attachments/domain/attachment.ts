@@ -66,6 +66,8 @@ export interface Attachment extends EffectDocument {
   readonly unused_until?: Date
   readonly created_at: Date
   readonly updated_at: Date
+  /** See `testEndedAt`; the store derives it. */
+  readonly test_ended_at?: Date | undefined
 }
 
 /** What identifies an attachment. A merchant cannot name one of another merchant or environment. */
@@ -95,6 +97,11 @@ export function statusAt(attachment: Attachment, at: Date): AttachmentStatus {
     return isSessionOpen(attachment, at) ? status : 'expired'
   const is_unused = claim === undefined && unused_until !== undefined && at >= unused_until
   return status === 'ready' && is_unused ? 'expired' : status
+}
+
+/** Whether a file is rejected or expired, and nothing of it is left to delete. */
+export function hasEnded({ status, effects }: Attachment): boolean {
+  return (status === 'rejected' || status === 'expired') && effects.length === 0
 }
 
 /** Maps an attachment as it is at a time: one whose session has ended is expired. */

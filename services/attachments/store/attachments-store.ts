@@ -5,7 +5,8 @@ import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
-import type { Attachment } from '../domain/attachment.ts'
+import { TEST_END_INDEX, withTestEnd } from '#lib/store/test-end.ts'
+import { type Attachment, hasEnded } from '../domain/attachment.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'
 
 /** What the attachments service keeps. */
@@ -17,9 +18,9 @@ export type AttachmentsStore = Awaited<ReturnType<typeof openAttachmentsStore>>
  */
 export async function openAttachmentsStore(store: Store) {
   return {
-    attachments: await store.collection<Attachment>(ATTACHMENTS),
+    attachments: withTestEnd(await store.collection<Attachment>(ATTACHMENTS), hasEnded),
     upload_quotas: await store.collection<UploadQuota>(UPLOAD_QUOTAS),
-    /** The requests under an `operation_id`, with their results. They are kept permanently (S3). */
+    /** The requests under an `operation_id`, with their results. In production they are kept permanently (S3). */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
     runs: createRunStore(await store.collection<RunDocument>(MEMBERS_SPEC), 'attachments', store),
     /** The bytes of uploads. */
@@ -34,6 +35,7 @@ export const ATTACHMENTS = {
   key: ['merchant_id', 'environment', 'attachment_id'],
   indexes: {
     by_id: { fields: ['attachment_id'], across_partitions: true },
+    ...TEST_END_INDEX,
     ...ACT_INDEX,
     ...EFFECT_INDEXES,
   },

@@ -14,6 +14,8 @@ export interface Erasable extends EffectDocument {
   readonly is_to_be_erased?: true | undefined
   /** See `erasableSince`; the store derives it. */
   readonly erasable_since?: Date | undefined
+  /** See `testEndedAt`; the store derives it. */
+  readonly test_ended_at?: Date | undefined
 }
 
 /** The effect that erases what an erased resource has outside its document: comments, files and callbacks. */
@@ -47,6 +49,11 @@ export function erasableSince(
   if (is_to_be_erased) return new Date(0)
   if (ended_since === undefined || (erased_at !== undefined && erased_at >= ended_since)) return undefined
   return ended_since
+}
+
+/** Whether a resource that ended at a time, or is open (`undefined`), waits for nothing. Pure. */
+export function hasEnded({ effects }: Erasable, ended_since: Date | undefined): boolean {
+  return ended_since !== undefined && effects.length === 0
 }
 
 /** What an erasure leaves of a text: an empty one stays empty. */

@@ -1,13 +1,15 @@
+import type { MerchantScope } from '#lib/contract/merchant-scope.ts'
 import { createRunStore, type RunDocument } from '#lib/patterns/effects/runs.ts'
 import { IDEMPOTENCY_COLLECTION, type IdempotencyRecord } from '#lib/patterns/idempotency/idempotency.ts'
 import { MEMBERS_SPEC } from '#lib/patterns/membership/membership.ts'
 import { withCodec } from '#lib/store/coded-collection.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
+import { testEndedAt } from '#lib/store/test-end.ts'
 import { type Chargeback, chargebackEndedSince } from '../chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS } from '../chargebacks/store/chargebacks.ts'
 import type { Comment } from '../comments/domain/comment.ts'
 import { REFUND_COMMENTS, TICKET_COMMENTS } from '../comments/store/comments.ts'
-import { type Erasable, erasableSince } from '../domain/erasure.ts'
+import { type Erasable, erasableSince, hasEnded } from '../domain/erasure.ts'
 import { type Refund, refundEndedSince } from '../refunds/domain/refund.ts'
 import { REFUNDS } from '../refunds/store/refunds.ts'
 import { ticketEndedSince } from '../tickets/domain/erase-ticket.ts'
@@ -23,24 +25,31 @@ export type SupportStore = Awaited<ReturnType<typeof openSupportStore>>
  */
 export async function openSupportStore(store: Store) {
   return {
-    tickets: withErasableSince(await store.collection<Ticket>(TICKETS), ticketEndedSince),
+    tickets: withEnds(await store.collection<Ticket>(TICKETS), ticketEndedSince),
     ticket_comments: await store.collection<Comment>(TICKET_COMMENTS),
-    refunds: withErasableSince(await store.collection<Refund>(REFUNDS), refundEndedSince),
+    refunds: withEnds(await store.collection<Refund>(REFUNDS), refundEndedSince),
     refund_comments: await store.collection<Comment>(REFUND_COMMENTS),
-    chargebacks: withErasableSince(await store.collection<Chargeback>(CHARGEBACKS), chargebackEndedSince),
-    /** The mutations of all parts, with the ids of what they made. They are kept permanently (S3). */
+    chargebacks: withEnds(await store.collection<Chargeback>(CHARGEBACKS), chargebackEndedSince),
+    /** The mutations of all parts, with the ids of what they made. In production they are kept permanently (S3). */
     idempotency_records: await store.collection<IdempotencyRecord>(IDEMPOTENCY_COLLECTION),
     runs: createRunStore(await store.collection<RunDocument>(MEMBERS_SPEC), 'support', store),
   }
 }
 
-/** The collection whose documents are stored with the time since when they can be erased (O11). */
-function withErasableSince<D extends Erasable>(
+/** The collection whose documents are stored with the times since when they can be erased (O11) and deleted (O24). */
+function withEnds<D extends Erasable & MerchantScope>(
   collection: Collection<D>,
   endedSince: (resource: D) => Date | undefined,
 ): Collection<D> {
   return withCodec<D, D>(collection, {
-    encode: (resource) => ({ ...resource, erasable_since: erasableSince(resource, endedSince(resource)) }),
+    encode(resource) {
+      const ended_since = endedSince(resource)
+      return {
+        ...resource,
+        erasable_since: erasableSince(resource, ended_since),
+        test_ended_at: testEndedAt(resource, hasEnded(resource, ended_since)),
+      }
+    },
     decode: (resource) => resource,
   })
 }

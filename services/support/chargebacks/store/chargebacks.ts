@@ -3,6 +3,7 @@ import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
+import { TEST_END_INDEX } from '#lib/store/test-end.ts'
 import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
 import type { Chargeback } from '../domain/chargeback.ts'
 
@@ -26,6 +27,7 @@ export const CHARGEBACKS = {
   indexes: {
     by_id: { fields: ['chargeback_id'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
+    ...TEST_END_INDEX,
     ...listIndexes(CHARGEBACK_LIST),
     ...ACT_INDEX,
     ...EFFECT_INDEXES,

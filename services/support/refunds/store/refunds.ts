@@ -3,6 +3,7 @@ import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
+import { TEST_END_INDEX } from '#lib/store/test-end.ts'
 import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
 import type { ResourceQuery } from '../../domain/support-resource.ts'
 import type { Refund } from '../domain/refund.ts'
@@ -31,6 +32,7 @@ export const REFUNDS = {
     by_id: { fields: ['refund_id'], across_partitions: true },
     by_any_c_id: { fields: ['c_id'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
+    ...TEST_END_INDEX,
     ...listIndexes(REFUND_LIST),
     ...ACT_INDEX,
     ...EFFECT_INDEXES,

@@ -3,6 +3,7 @@ import { EFFECT_INDEXES } from '#lib/patterns/effects/effect.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec } from '#lib/store/store.ts'
+import { TEST_END_INDEX } from '#lib/store/test-end.ts'
 import { listIndexes, type ResourceList } from '../../domain/resource-list.ts'
 import type { ResourceQuery } from '../../domain/support-resource.ts'
 import { type Ticket, UNRESOLVED } from '../domain/ticket.ts'
@@ -39,6 +40,7 @@ export const TICKETS = {
     by_h_id: { fields: [...SCOPE, 'ticket_id'] },
     by_id: { fields: ['ticket_id'], across_partitions: true },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
+    ...TEST_END_INDEX,
     by_replaced: { fields: [...SCOPE, 'replaced_ticket_ids[]'], where: 'replaced_ticket_ids' },
     ...listIndexes(TICKET_LIST),
     ...ACT_INDEX,

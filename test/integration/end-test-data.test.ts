@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
+import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
+import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_pb.ts'
+import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
+import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
+import { useClock } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
+import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import { CHARGEBACKS } from '../../services/support/chargebacks/store/chargebacks.ts'
+import type { Comment } from '../../services/support/comments/domain/comment.ts'
+import { REFUND_COMMENTS, TICKET_COMMENTS } from '../../services/support/comments/store/comments.ts'
+import { createAdjustableClock } from '../support/adjustable-clock.ts'
+import { eventually } from '../support/eventually.ts'
+import { type SupportClient, type SupportSystem, startSupport } from './support.fixture.ts'
+import { createSupportOfPayment, type SupportOfPayment } from './support-of-payment.fixture.ts'
+
+const DAY_MS = 86_400_000
+
+const clock = createAdjustableClock()
+let restoreClock: () => void
+let system: SupportSystem
+let shop: SupportClient
+beforeAll(async () => {
+  // The walks that delete come once a minute: here they come at once.
+  const after: typeof clock.after = (delay_ms, action) =>
+    clock.after(delay_ms === 60_000 ? 50 : delay_ms, action)
+  restoreClock = useClock({ ...clock, after })
+  system = await startSupport(undefined, { MULTIHUB_TEST_RETENTION: '7d' })
+  shop = await system.newMerchant()
+})
+afterAll(async () => {
+  await system[Symbol.asyncDispose]()
+  restoreClock()
+})
+
+/** The code with which a read is refused; 0 when it is answered. */
+async function codeOf(read: () => Promise<unknown>): Promise<number> {
+  try {
+    await read()
+    return 0
+  } catch (error) {
+    return error instanceof PublicError ? error.code : -1
+  }
+}
+
+const payment = ({ payment_id: paymentId }: SupportOfPayment) =>
+  codeOf(() => system.operator(PaymentService).getPayment({ paymentId }))
+const ticket = ({ ticket_id: ticketId }: SupportOfPayment) =>
+  codeOf(() => system.operator(TicketService).getTicket({ ticketId }))
+const refund = ({ refund_id: refundId }: SupportOfPayment) =>
+  codeOf(() => system.operator(RefundService).getRefund({ refundId }))
+const chargeback = ({ chargeback_id: chargebackId }: SupportOfPayment) =>
+  codeOf(() => system.operator(ChargebackService).getChargeback({ chargebackId }))
+const files = ({ file_ids }: SupportOfPayment) =>
+  Promise.all(
+    file_ids.map(async (attachmentId) => {
+      const { attachment } = await system.operator(AttachmentService).getAttachment({
+        merchantId: shop.merchant_id,
+        environment: Environment.TEST,
+        attachmentId,
+      })
+      return attachment?.status
+    }),
+  )
+const fileCodes = async (ids: SupportOfPayment) => codeOf(() => files(ids))
+
+/** Waits until a read of a resource is refused as one of an unknown resource. */
+const isRefused = (
+  read: (ids: SupportOfPayment) => Promise<number>,
+  ids: SupportOfPayment,
+  code: number,
+): Promise<number> =>
+  eventually(
+    () => read(ids),
+    (seen) => seen === code,
+  )
+
+/** How many comments the store has of the payment's ticket and refund. */
+async function commentsOf({ ticket_id, refund_id }: SupportOfPayment): Promise<number> {
+  const store = system.roles.storeOf('support')
+  const count = async (spec: typeof TICKET_COMMENTS, thread_id: string): Promise<number> => {
+    const range = { equals: [shop.merchant_id, 'test', thread_id] }
+    return (await (await store.collection<Comment>(spec)).find('key', range, { limit: 10 })).length
+  }
+  return (await count(TICKET_COMMENTS, ticket_id)) + (await count(REFUND_COMMENTS, refund_id))
+}
+
+// O24
+test('what has ended at support is deleted with its comments and files, also after an outage in between', async () => {
+  const ids = await createSupportOfPayment(system, shop, 'Asha')
+  expect(await commentsOf(ids)).toBe(3)
+  // Files cannot be deleted, so what has files waits; the payment and the refund do not.
+  system.roles.setStoreUnavailable('attachments', true)
+  clock.stepWall(8 * DAY_MS)
+  await isRefused(payment, ids, 6010)
+  await isRefused(refund, ids, 11_001)
+  expect([await ticket(ids), await chargeback(ids)]).toEqual([0, 0])
+  const listed = await shop.call('ticket.list', { payment: { c_id: ids.payment_c_id } })
+  expect(listed.body.result.items).toHaveLength(1)
+  system.roles.setStoreUnavailable('attachments', false)
+  await isRefused(ticket, ids, 10_001)
+  await isRefused(chargeback, ids, 12_001)
+  expect(await commentsOf(ids)).toBe(0)
+  const { EXPIRED } = AttachmentStatus
+  expect(await files(ids)).toEqual([EXPIRED, EXPIRED])
+  // What is left of a file ends one retention later.
+  clock.stepWall(8 * DAY_MS)
+  await isRefused(fileCodes, ids, 13_001)
+})
+
+// O24
+test('the references of what was deleted are free, and name something new', async () => {
+  const ids = await createSupportOfPayment(system, shop, 'Asha')
+  const repeat = {
+    ticket: { title: 'a', description: 'b', category: 'other', identifiers: { c_id: ids.ticket_c_id } },
+    refund: { amount: '5', identifiers: { c_id: ids.refund_c_id } },
+  }
+  const { body: known } = await shop.call('ticket.create', repeat.ticket)
+  expect(known.error.code).toBe(1013)
+  clock.stepWall(8 * DAY_MS)
+  await isRefused(ticket, ids, 10_001)
+  await isRefused(refund, ids, 11_001)
+  const { c_id } = await shop.deposit()
+  const again = await eventually(
+    () => shop.call('ticket.create', repeat.ticket),
+    (answer) => answer?.body.error === undefined,
+  )
+  expect(again.body.result.identifiers.h_id).not.toBe(ids.ticket_id)
+  const refunded = await eventually(
+    () => shop.call('refund.request', { ...repeat.refund, payment: { c_id } }),
+    (answer) => answer?.body.error === undefined,
+  )
+  expect(refunded.body.result.identifiers.h_id).not.toBe(ids.refund_id)
+})
+
+// O24
+test('a chargeback that outlives its payment can be won, and nothing waits for the payment', async () => {
+  const { h_id: paymentId } = await shop.deposit()
+  const opened = await eventually(
+    () =>
+      system
+        .operator(ChargebackService)
+        .openChargeback({
+          paymentId,
+          amount: { minor: 5n, currency: '' },
+          reasonCode: '10.4',
+          operationId: 'o-1',
+        })
+        .catch(() => undefined),
+    (answer) => answer !== undefined,
+  )
+  const chargebackId = opened?.chargeback?.chargebackId ?? ''
+  clock.stepWall(8 * DAY_MS)
+  await eventually(
+    () => codeOf(() => system.operator(PaymentService).getPayment({ paymentId })),
+    (code) => code === 6010,
+  )
+  const won = { chargebackId, status: ChargebackStatus.WON, note: '' }
+  await system.operator(ChargebackService).moveChargeback(won)
+  const stored = await system.roles.storeOf('support').collection<EffectDocument>(CHARGEBACKS)
+  await eventually(
+    async () => (await stored.find('by_id', { equals: [chargebackId] }, { limit: 1 }))[0],
+    (found) => found?.effects.length === 0,
+  )
+})
