@@ -91,7 +91,7 @@ async function walk(retention_ms = RETENTION_MS, reads: string[] = []): Promise<
   await walking.stop()
 }
 
-// O24
+// O25
 test('what has ended in the test environment is deleted after its retention, and what is open is not', async () => {
   await orders.insert(orderOf('ended'))
   await orders.insert(orderOf('open', { is_open: true }))
@@ -117,7 +117,7 @@ test('the retention begins again with each change', async () => {
   expect(await get('changed')).toBeUndefined()
 })
 
-// O24
+// O25
 describe('a document of production', () => {
   test('is never deleted, whatever its fields say', async () => {
     const long_ago = new Date(0)
@@ -220,7 +220,7 @@ test('the setting is a time of at least 7 days, 90 days by default, or none', ()
   expect(() => read('0')).toThrow('MULTIHUB_TEST_RETENTION')
 })
 
-// O24
+// O25
 test('a document of the test environment may be gone after 7 days, one of production never', () => {
   const daysAgo = (days: number) => new Date(now().getTime() - days * DAY_MS)
   expect(mayHaveEnded({ environment: 'test', at: daysAgo(7) })).toBe(true)

@@ -9,7 +9,7 @@ import { counter } from '#lib/telemetry/metrics.ts'
 import type { ClockGuard } from './clock-guard.ts'
 import { startDueWalk } from './due-walk.ts'
 
-// The life of a document of the test environment (O24). A document of production never gets `test_ended_at`:
+// The life of a document of the test environment (O25). A document of production never gets `test_ended_at`:
 //
 //   open ──▶ ended: each write stores its time as `test_ended_at` ──▶ deleted, when that is `retention_ms` ago
 //     ▲                                                          │

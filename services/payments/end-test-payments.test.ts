@@ -60,7 +60,7 @@ async function operationOf(payment_id: string) {
   return await stored.get({ idempotency_key: `${payment_id}:1`, account_id: 'sandbox' })
 }
 
-// O24
+// O25
 test('a payment that has ended is deleted after the retention, and its c_id makes another payment', async () => {
   const { paymentId: first } = await system.deposit(PAID, { c_id: 'again' })
   await system.waitForStatus(first, SUCCESS)
@@ -87,7 +87,7 @@ test('a payment that has ended is deleted after the retention, and its c_id make
   expect((await system.balance()).available).toBe(3n * PAID)
 })
 
-// O24
+// O25
 test('what is open stays, and an anomaly can be dismissed after its payment is gone', async () => {
   await system.fund(UNPAID)
   const open = await system.withdraw(UNPAID)
@@ -126,7 +126,7 @@ test('what is open stays, and an anomaly can be dismissed after its payment is g
   await dismiss(unresolved.anomalyId)
 })
 
-// O24
+// O25
 test('a check of the data does not miss a payment of the test environment after 7 days', async () => {
   const store = system.roles.storeOf('payments')
   const nothing = async function* () {}

@@ -31,7 +31,7 @@ const CALL = { timeoutMs: 10_000 }
 const PAGE = 100
 
 /**
- * Deletes tickets, refunds and chargebacks of the test environment that have ended, with their comments and files (O24). Their
+ * Deletes tickets, refunds and chargebacks of the test environment that have ended, with their comments and files (O25). Their
  * payments end by themselves, so each can be without the other for a while. `stop` waits for the walks.
  */
 export function startTestRetentionOfSupport(

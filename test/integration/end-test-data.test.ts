@@ -89,7 +89,7 @@ async function commentsOf({ ticket_id, refund_id }: SupportOfPayment): Promise<n
   return (await count(TICKET_COMMENTS, ticket_id)) + (await count(REFUND_COMMENTS, refund_id))
 }
 
-// O24
+// O25
 test('what has ended at support is deleted with its comments and files, also after an outage in between', async () => {
   const ids = await createSupportOfPayment(system, shop, 'Asha')
   expect(await commentsOf(ids)).toBe(3)
@@ -112,7 +112,7 @@ test('what has ended at support is deleted with its comments and files, also aft
   await isRefused(fileCodes, ids, 13_001)
 })
 
-// O24
+// O25
 test('the references of what was deleted are free, and name something new', async () => {
   const ids = await createSupportOfPayment(system, shop, 'Asha')
   const repeat = {
@@ -137,7 +137,7 @@ test('the references of what was deleted are free, and name something new', asyn
   expect(refunded.body.result.identifiers.h_id).not.toBe(ids.refund_id)
 })
 
-// O24
+// O25
 test('a chargeback that outlives its payment can be won, and nothing waits for the payment', async () => {
   const { h_id: paymentId } = await shop.deposit()
   const opened = await eventually(

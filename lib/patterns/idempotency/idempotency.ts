@@ -146,7 +146,7 @@ export type Idempotency = ReturnType<typeof createIdempotency>
 /** Codes after which the outcome is unknown, here or in a called process: the work may have been done. */
 const UNKNOWN_OUTCOME_CODES: ReadonlySet<number> = new Set([2000, 2001, 2002])
 
-/** How long the records of the test environment are kept (O24). */
+/** How long the records of the test environment are kept (O25). */
 interface TestRecords {
   /** From the first try; `undefined` keeps them permanently. */
   readonly test_lifetime_ms: number | undefined

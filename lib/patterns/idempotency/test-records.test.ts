@@ -46,7 +46,7 @@ async function isDone(key: IdempotencyKey): Promise<boolean> {
   return is_done
 }
 
-// O24
+// O25
 test('a record of the test environment ends, others and those of lasting methods do not', async () => {
   using clock = installManualClock(now().getTime())
   const ending = keyOf({})

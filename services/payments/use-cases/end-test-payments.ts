@@ -6,7 +6,7 @@ import { PAYMENTS } from '../store/payments.ts'
 import { type PaymentsStore, WITHDRAWAL_REFUSALS } from '../store/payments-store.ts'
 
 /**
- * Deletes what has ended in the test environment (O24): payments of which nothing is open, resolved anomalies, and the records of
+ * Deletes what has ended in the test environment (O25): payments of which nothing is open, resolved anomalies, and the records of
  * refused withdrawals. Each goes by itself, so an anomaly can be without its payment for a while. `stop` waits for the walks.
  */
 export function startTestRetentionOfPayments(

@@ -101,7 +101,7 @@ describe('the refunds of a deposit', () => {
   })
 })
 
-// O24
+// O25
 test('an operation and its key outlive the payment by a retention and a month, and then end', async () => {
   const deposit = await createPaid()
   const created = await create(deposit)

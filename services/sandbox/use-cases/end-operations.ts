@@ -11,7 +11,7 @@ const RETENTIONS = 2
 /** A deposit that nobody pays is asked for until it expires, which a route permits for 30 days. */
 const OPEN_MAX_MS = 31 * 86_400_000
 
-/** Forgets operations whose payments have been deleted (O24). `stop` waits for the walk. */
+/** Forgets operations whose payments have been deleted (O25). `stop` waits for the walk. */
 export function startOperationRetention(
   operations: Collection<Operation>,
   { clock_guard, retention_ms }: TestRetention,

@@ -36,7 +36,7 @@ export async function openSupportStore(store: Store) {
   }
 }
 
-/** The collection whose documents are stored with the times since when they can be erased (O11) and deleted (O24). */
+/** The collection whose documents are stored with the times since when they can be erased (O11) and deleted (O25). */
 function withEnds<D extends Erasable & MerchantScope>(
   collection: Collection<D>,
   endedSince: (resource: D) => Date | undefined,

@@ -12,7 +12,7 @@ const LIMITS = { lease_ms: 8_000, tries_max: 3_000, backoff: { first_ms: 200, ma
 
 /**
  * Asks payments to credit the amount of a won chargeback to the merchant again, once per chargeback. In the test environment the payment
- * can have been deleted meanwhile (O24): then nothing is credited.
+ * can have been deleted meanwhile (O25): then nothing is credited.
  */
 export function bindReturnAmount(
   payments: Pick<Client<typeof PaymentRefundService>, 'returnChargeback'>,
