@@ -140,16 +140,17 @@ test('the references of what was deleted are free, and name something new', asyn
 // O25
 test('a chargeback that outlives its payment can be won, and nothing waits for the payment', async () => {
   const { h_id: paymentId } = await shop.deposit()
+  const demanded = {
+    paymentId,
+    amount: { minor: 5n, currency: '' },
+    reasonCode: '10.4',
+    operationId: 'op-1',
+  }
   const opened = await eventually(
     () =>
       system
         .operator(ChargebackService)
-        .openChargeback({
-          paymentId,
-          amount: { minor: 5n, currency: '' },
-          reasonCode: '10.4',
-          operationId: 'o-1',
-        })
+        .openChargeback(demanded)
         .catch(() => undefined),
     (answer) => answer !== undefined,
   )

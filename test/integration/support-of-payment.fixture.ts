@@ -105,13 +105,18 @@ export async function createSupportOfPayment(
   await refunds.answerRefund({ refundId: refund_id, body: `Who is ${word}?`, operationId: randomUUID() })
   await refunds.rejectRefund({ refundId: refund_id, reason: `${word} is not the payer` })
 
-  const { chargeback } = await chargebacks.openChargeback({
+  const demanded = {
     paymentId: payment_id,
     amount: { minor: 5n, currency: '' },
     reasonCode: '10.4',
     operationId: randomUUID(),
-  })
-  const chargeback_id = chargeback?.chargebackId ?? ''
+  }
+  // After a step of the clock a process may need a moment.
+  const opened = await eventually(
+    () => chargebacks.openChargeback(demanded).catch(() => undefined),
+    (answer) => answer !== undefined,
+  )
+  const chargeback_id = opened?.chargeback?.chargebackId ?? ''
   const evidence = await evidenceFile(system, shop, word)
   await chargebacks.addEvidence({ chargebackId: chargeback_id, attachmentId: evidence })
   const status = ChargebackStatus.LOST
