@@ -87,6 +87,44 @@ test('nothing is shown of a store that cannot be read, until it can', async () =
   expect(await seriesOf()).toHaveLength(shown.length)
 })
 
+// The autoscaler of payments adds a process for each 100 of them (deploy/components/autoscaling-keda).
+test('of effects that hang, those that the process cannot take are counted when they post to the ledger, and never when they call a provider', async () => {
+  const { items, runner: createRunner, store } = open()
+  const hanging = Promise.withResolvers<void>()
+  const handler = {
+    ...idleHandler,
+    lease_ms: 600_000,
+    run: () => hanging.promise.then(() => (current: Item) => current),
+  }
+  const [pay, ask] = [defineKind('pay', 'money'), defineKind('ask', 'external')]
+  await store(700, ask, 90_000)
+  const runner = createRunner([
+    pay.bind<Item>(handler),
+    ask.bind<Item>({ ...handler, budget: createBudget(300) }),
+  ])
+  const due = (lane: string) => readMetric(`multihub_effects_due{documents="items",lane="${lane}"}`)
+  const takenOf = (lane: string) => readMetric(`multihub_effects_in_flight{lane="${lane}"}`)
+  runner.start()
+  try {
+    await eventually(
+      () => takenOf('external'),
+      (taken) => taken === 300,
+    )
+    await measureEffects('items', items)
+    expect([await due('money'), await due('external')]).toEqual([0, Number.NaN])
+    await store(700, pay, 90_000)
+    await eventually(
+      () => takenOf('money'),
+      (taken) => taken === 512,
+    )
+    await measureEffects('items', items)
+    expect([await due('money'), await due('external')]).toEqual([188, Number.NaN])
+  } finally {
+    hanging.resolve()
+    await runner.stop()
+  }
+})
+
 const MINUTES_20 = 1_200_000
 const payEffect = defineKind('pay', 'money')
 const askEffect = defineKind('ask', 'external')
