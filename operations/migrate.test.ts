@@ -24,7 +24,7 @@ function findJournal(command: Document): readonly Document[] {
   const [, shard] = /"shard":(\d+)/.exec(JSON.stringify(command['filter'])) ?? []
   const newest = entries.get(Number(shard))
   if (newest === undefined) return []
-  return command['hint'] === 'by_time' ? [{ seq: 1n }] : [{ seq: newest, entries: ['entry'] }]
+  return command['hint'] === 'by_time' ? [{ seq: 1n }] : [{ seq: newest, ids: ['entry'] }]
 }
 
 async function openRouter(): Promise<ScriptedRouter> {

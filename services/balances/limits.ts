@@ -43,6 +43,9 @@ export const CHECKPOINT_PARTS_PER_READ = 64
  */
 export const SHARD_MEMORY_DEFAULT_BYTES = 256 * 1024 ** 2
 
+/** Newest batches of a shard that are never archived. A process that was paused finds at least so many batches at once. */
+export const ARCHIVED_AFTER_BATCHES = 1_024n
+
 /** How long a process does not read a shard again that is corrupt or has a batch of a newer format. */
 export const UNUSABLE_SHARD_MS = 60_000
 

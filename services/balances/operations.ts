@@ -1,13 +1,15 @@
 import { NO_SIGNER, type Signer } from '#lib/base/crypto/signer.ts'
 import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { ClaimedPosting, Requirement } from '#lib/role/requirement.ts'
+import { isStub } from '#lib/store/archive/archived-document.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { readCheckpoint, sequenceOf } from './checkpoints/checkpoint.ts'
 import type { Batch, Entry } from './domain/entry.ts'
 import { CorruptJournal, NewerBatchFormat } from './domain/hash-chain.ts'
 import { environmentOfShard, isShard, SHARDS, shardOf } from './domain/shard.ts'
 import { createShardState } from './domain/shard-state.ts'
 import { missingLedgerHeads } from './store/exported-heads.ts'
-import { JOURNAL } from './store/journal.ts'
+import { JOURNAL, type JournalDocument } from './store/journal.ts'
 import { checkJournalSigner } from './store/journal-signers.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { weighShards } from './store/weigh-shards.ts'
@@ -39,19 +41,44 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
     },
     compareWithLog: (lines) => missingLedgerHeads(store.journal, signer, lines),
     async *listRequirements() {
-      for await (const batch of readDocuments<Batch>(JOURNAL)) yield* requirementsOf(batch)
+      for await (const document of readDocuments<JournalDocument>(JOURNAL)) {
+        const batch = isStub(document) ? await readArchived(store.journal, document) : document
+        if (batch) yield* requirementsOf(batch)
+      }
     },
     async find({ merchant_id, environment, id }) {
       const shard = shardOf(merchant_id, environment === 'production' ? 'production' : 'test')
       try {
         return (await store.journal.findByEntryId(shard, id, 1)).length > 0 ? 'found' : 'missing'
       } catch (error) {
-        if (!(error instanceof CorruptJournal || error instanceof NewerBatchFormat)) throw error
-        // It is there, and the check of its shard reports that it cannot be trusted.
+        if (!isOfBatch(error)) throw error
+        // It is there, and the check of its shard reports that it cannot be trusted or read.
         return 'found'
       }
     },
   }
+}
+
+/** The batch of a stub; `undefined` when it cannot be read, which `findProblems` reports. */
+async function readArchived(
+  journal: LedgerStore['journal'],
+  { shard, seq }: JournalDocument,
+): Promise<Batch | undefined> {
+  try {
+    return await journal.getBatch(shard, seq)
+  } catch (error) {
+    if (!isOfBatch(error)) throw error
+    return undefined
+  }
+}
+
+/** Whether a batch is altered, of a newer format, or in an archive that cannot be read. */
+function isOfBatch(error: unknown): error is CorruptJournal | NewerBatchFormat | ArchiveUnavailable {
+  return (
+    error instanceof CorruptJournal ||
+    error instanceof NewerBatchFormat ||
+    error instanceof ArchiveUnavailable
+  )
 }
 
 async function problemsOfShard(store: LedgerStore, shard: number): Promise<readonly string[]> {
@@ -78,7 +105,7 @@ async function problemsOfShard(store: LedgerStore, shard: number): Promise<reado
         report(sequenceOf(checkpoint), `the checkpoint ${problem}; it is replaced by a verification`)
     }
   } catch (error) {
-    if (!(error instanceof CorruptJournal || error instanceof NewerBatchFormat)) throw error
+    if (!isOfBatch(error)) throw error
     report(state.head().seq + 1n, error.message)
   }
   return problems

@@ -106,7 +106,7 @@ export async function saveParts(
  */
 export async function loadSnapshot(
   parts: Pick<SnapshotPartCollection, 'getPart' | 'isSigned'>,
-  journal: Pick<Journal, 'getBatch'>,
+  journal: Pick<Journal, 'getHash'>,
   head: SnapshotHead,
 ): Promise<LoadedSnapshot> {
   if (!STORED_HEAD.isValid(head)) return { status: 'damaged', problem: 'has a malformed head' }
@@ -118,7 +118,7 @@ export async function loadSnapshot(
   if (!is_unaltered || head.digest !== digestOfSnapshot(head))
     return { status: 'damaged', problem: 'does not match its digest' }
   if (!parts.isSigned(head)) return { status: 'damaged', problem: 'was not signed with a key of the ledger' }
-  if ((await journal.getBatch(shard, seq))?.hash !== hash)
+  if ((await journal.getHash(shard, seq)) !== hash)
     return { status: 'damaged', problem: 'is of a batch that is not in the journal' }
   return {
     status: 'sound',

@@ -3,8 +3,11 @@ import { VERIFICATION_PROBLEMS_MAX } from '../limits.ts'
 /** Something that is wrong in a shard. `seq` is the batch that it is about. */
 export interface LedgerProblem {
   readonly seq: bigint
-  /** `checkpoint`: in the checkpoint that was stored then. Each verification looks for it anew. */
-  readonly place: 'journal' | 'checkpoint'
+  /**
+   * `checkpoint`: in the checkpoint that was stored then. `archive`: the archive could not be read, which says nothing about the
+   * journal. Each verification looks for both anew.
+   */
+  readonly place: 'journal' | 'checkpoint' | 'archive'
   readonly description: string
 }
 
@@ -23,8 +26,8 @@ export interface VerificationLease {
 }
 
 /**
- * The verification of one shard. `stopped`: the journal is corrupt at the batch after `verified`, so that nothing after
- * it can be verified.
+ * The verification of one shard. `stopped`: the batch after `verified` is corrupt, or could not be read from the archive, so that
+ * nothing after it can be verified.
  */
 export interface ShardVerification {
   readonly shard: number

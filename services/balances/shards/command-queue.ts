@@ -90,11 +90,14 @@ function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pen
     get commands(): readonly Command[] {
       return commands.map(({ command }) => command)
     },
-    /** Resolves the commands with `results`, which are in the order of the commands, and the reads. */
-    resolve(results: readonly CommandResult[]): void {
+    /** Resolves the commands with `results`, which are in the order of the commands, and the reads. A result can be an error. */
+    resolve(results: readonly (CommandResult | Error)[]): void {
       const [first] = commands
       if (first) wait_seconds.observe({}, (clock.monotonic_ms() - first.queued_at_ms) / 1_000)
-      for (const [index, result] of results.entries()) commands[index]?.resolve(result)
+      for (const [index, result] of results.entries()) {
+        if (result instanceof Error) commands[index]?.reject(result)
+        else commands[index]?.resolve(result)
+      }
       for (const { resolve } of reads) resolve()
     },
     reject(error: unknown): void {

@@ -1,22 +1,57 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import type { Command } from '../domain/command.ts'
 import { type CommandResult, resultOfRepeat } from '../domain/decide-command.ts'
 import { findEntry, type RecordedEntry } from '../domain/entry.ts'
 import type { LedgerView } from '../domain/ledger-view.ts'
 import type { Journal } from '../store/journal.ts'
 
+/** The result of a command, or why it cannot be decided now: its id has an entry, which is in an archive that cannot be read. */
+export type DecidedResult = CommandResult | ArchiveUnavailable
+
+/** What was read of earlier entries for one batch of commands. */
+export interface EarlierEntries {
+  readonly found: Map<string, RecordedEntry>
+  /** The ids that have an entry whose content could not be read. Nothing new may be decided under them. */
+  readonly unreadable: Map<string, ArchiveUnavailable>
+}
+
+/** Nothing read yet. */
+export function noEarlierEntries(): EarlierEntries {
+  return { found: new Map(), unreadable: new Map() }
+}
+
 /** Reads the entries of these ids, which may be too old to be in memory, and adds the existing ones to `earlier`. */
 export async function readEarlierEntries(
   journal: Journal,
   shard: number,
   ids: readonly string[],
-  earlier: Map<string, RecordedEntry>,
+  { found, unreadable }: EarlierEntries,
 ): Promise<void> {
-  const batches = await Promise.all(ids.map((id) => journal.findByEntryId(shard, id, 1)))
-  for (const [index, id] of ids.entries()) {
-    const entry = batches[index]?.[0] && findEntry(batches[index][0], id)
-    if (entry) earlier.set(id, entry)
-  }
+  await Promise.all(
+    ids.map(async (id) => {
+      try {
+        const [batch] = await journal.findByEntryId(shard, id, 1)
+        const entry = batch && findEntry(batch, id)
+        if (entry) found.set(id, entry)
+      } catch (error) {
+        // Only this command needs the archive. The others in its batch do not wait until it is back.
+        if (!(error instanceof ArchiveUnavailable)) throw error
+        unreadable.set(id, error)
+      }
+    }),
+  )
+}
+
+/** Why a command cannot be decided now: its own entry, or the entry of the hold that it releases, could not be read. */
+export function unreadableEntryOf(
+  command: Command,
+  { found, unreadable }: EarlierEntries,
+): ArchiveUnavailable | undefined {
+  if (found.has(command.id)) return undefined
+  return (
+    unreadable.get(command.id) ?? (command.kind === 'release' ? unreadable.get(command.hold_id) : undefined)
+  )
 }
 
 /**
@@ -28,9 +63,10 @@ export async function readEntriesOfHolds(
   journal: Journal,
   view: LedgerView,
   commands: readonly Command[],
-  earlier: Map<string, RecordedEntry>,
+  earlier: EarlierEntries,
 ): Promise<void> {
-  const isUnknown = (id: string): boolean => !view.recordedEntry(id) && !earlier.has(id)
+  const isRead = (id: string): boolean => earlier.found.has(id) || earlier.unreadable.has(id)
+  const isUnknown = (id: string): boolean => !view.recordedEntry(id) && !isRead(id)
   const repeated = commands
     .filter(({ kind, id }) => kind === 'hold' && view.hold(id) && isUnknown(id))
     .map(({ id }) => id)
@@ -40,7 +76,7 @@ export async function readEntriesOfHolds(
     .flatMap(({ id, hold_id }) => [id, hold_id])
   if (repeated.length + released.length === 0) return
   await readEarlierEntries(journal, view.shard, [...repeated, ...released], earlier)
-  if (!repeated.every((id) => earlier.has(id)))
+  if (!repeated.every(isRead))
     throw new Unavailable(`shard ${view.shard}: the entry of an open hold could not be read; try again`)
 }
 
@@ -52,20 +88,21 @@ export async function withEarlierEntries(
   journal: Journal,
   shard: number,
   commands: readonly Command[],
-  results: readonly CommandResult[],
-): Promise<readonly CommandResult[]> {
+  results: readonly DecidedResult[],
+): Promise<readonly DecidedResult[]> {
   const doubtful = commands.filter((_, index) => dependsOnState(results[index]))
   if (doubtful.length === 0) return results
-  const earlier = new Map<string, RecordedEntry>()
+  const earlier = noEarlierEntries()
   await readEarlierEntries(journal, shard, [...new Set(doubtful.map(({ id }) => id))], earlier)
   return results.map((result, index) => {
     const command = commands[index]
-    const existing = command && dependsOnState(result) ? earlier.get(command.id) : undefined
-    return command && existing ? resultOfRepeat(existing, command) : result
+    if (command === undefined || !dependsOnState(result)) return result
+    const existing = earlier.found.get(command.id)
+    return existing ? resultOfRepeat(existing, command) : (earlier.unreadable.get(command.id) ?? result)
   })
 }
 
-function dependsOnState(result: CommandResult | undefined): boolean {
+function dependsOnState(result: DecidedResult | undefined): boolean {
   if (result === undefined || !('not_recorded' in result)) return false
   return result.not_recorded === 'hold_not_open' || result.not_recorded === 'overflow'
 }

@@ -5,7 +5,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
 import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
-import type { Batch, RecordedEntry } from '../domain/entry.ts'
+import type { Batch } from '../domain/entry.ts'
 import { CorruptJournal, nextPosition, sealBatch } from '../domain/hash-chain.ts'
 import type { LedgerView } from '../domain/ledger-view.ts'
 import type { RowChanges } from '../domain/rows.ts'
@@ -14,7 +14,14 @@ import { BATCHES_PER_READ } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
 import { createCommandQueue, type QueuedBatch } from './command-queue.ts'
 import { commitToJournal, unknownCommitError } from './commit-batch.ts'
-import { readEarlierEntries, readEntriesOfHolds, withEarlierEntries } from './earlier-entries.ts'
+import {
+  type EarlierEntries,
+  noEarlierEntries,
+  readEarlierEntries,
+  readEntriesOfHolds,
+  unreadableEntryOf,
+  withEarlierEntries,
+} from './earlier-entries.ts'
 
 /** Decides commands of one shard in this process, commits them to its journal, and reads the accounts of the shard. */
 export type ShardProcessor = ReturnType<typeof createShardProcessor>
@@ -71,20 +78,21 @@ export function createShardProcessor(
    * Decides, commits and resolves the work. Returns `false` when it must be decided again after catching up: another
    * process committed first, an id has an entry already, or there is nothing to commit and the state is not known to be
    * current. `is_current` says that the journal was read to its end after the work was taken. `earlier` has the entries
-   * of the work's ids that were read from the journal.
+   * of the work's ids that were read from the journal. A command whose entry could not be read there is not decided.
    */
-  async function tryBatch(
-    work: QueuedBatch,
-    earlier: Map<string, RecordedEntry>,
-    is_current: boolean,
-  ): Promise<boolean> {
-    const base: LedgerView = { ...state, recordedEntry: (id) => earlier.get(id) ?? state.recordedEntry(id) }
+  async function tryBatch(work: QueuedBatch, earlier: EarlierEntries, is_current: boolean): Promise<boolean> {
+    const base: LedgerView = {
+      ...state,
+      recordedEntry: (id) => earlier.found.get(id) ?? state.recordedEntry(id),
+    }
     await readEntriesOfHolds(journal, state, work.commands, earlier)
     rejectCommandsUnlessClockTrusted(work)
     const { commands } = work
     const position = nextPosition(state.shard, state.head(), clock.now_ms())
     const draft = createBatchDraft(base, position)
-    const results = commands.map((command) => decideCommand(draft, command, position))
+    const results = commands.map(
+      (command) => unreadableEntryOf(command, earlier) ?? decideCommand(draft, command, position),
+    )
     if (draft.entries.length > 0) {
       const batch = sealBatch(position, state.head().hash, draft.entries, randomHex(16), journal.format)
       const commit = await commitToJournal(journal, batch)
@@ -113,7 +121,7 @@ export function createShardProcessor(
   async function processBatch(): Promise<void> {
     await resolveUnknownCommit()
     const work = queue.takeBatch()
-    const earlier = new Map<string, RecordedEntry>()
+    const earlier = noEarlierEntries()
     try {
       for (let is_current = false; !(await tryBatch(work, earlier, is_current)); is_current = true) {
         await catchUp(state, journal)

@@ -77,6 +77,7 @@ test('a shard in memory whose journal is corrupt is loaded anew, from the journa
   let { journal } = fixture.store
   const current: Partial<Journal> = {
     getBatch: (...position) => journal.getBatch(...position),
+    getHash: (...position) => journal.getHash(...position),
     listBatches: (...range) => journal.listBatches(...range),
   }
   const ledger = createLedger(withJournal(fixture.store, current), trustedClock)

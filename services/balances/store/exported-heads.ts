@@ -49,13 +49,13 @@ export function withExportedHeads(
 
 /** Compares heads in lines of the log with the journals; see `missingHeads`. */
 export function missingLedgerHeads(
-  journal: Pick<Journal, 'getBatch'>,
+  journal: Pick<Journal, 'getHash'>,
   signer: Pick<Signer, 'verify'>,
   lines: AsyncIterable<string>,
 ): AsyncGenerator<string> {
   const hashAt = async ({ shard, seq }: Pick<Batch, 'shard' | 'seq'>): Promise<string | undefined> => {
     try {
-      return (await journal.getBatch(shard, seq))?.hash
+      return await journal.getHash(shard, seq)
     } catch (error) {
       // An altered batch is reported by the check of the journal.
       if (error instanceof CorruptJournal) return undefined

@@ -2,7 +2,9 @@ import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
 import { listOf, record, TEXT } from '#lib/base/stored-fields.ts'
 import { clock } from '#lib/base/time.ts'
 import { type AppendResult, appendResultOf } from '#lib/patterns/journal/commit-batch.ts'
-import type { CollectionSpec, Store } from '#lib/store/store.ts'
+import { isStub } from '#lib/store/archive/archived-document.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
+import type { CollectionSpec, Store, Stored } from '#lib/store/store.ts'
 import { counter, histogram } from '#lib/telemetry/metrics.ts'
 import { type Batch, type Entry, type EntryKind, isListedKind } from '../domain/entry.ts'
 import {
@@ -21,7 +23,7 @@ import { SHARDS } from '../domain/shard.ts'
  * The journals of all shards: the only source of truth of the ledger. The key {shard, seq} is unique, so it is the
  * fence between processes that decide the same shard. The ids of the entries are unique per shard, so that each id has
  * one outcome, whatever a process remembers. Every read throws `NewerBatchFormat` when it meets a batch that this release
- * cannot read.
+ * cannot read, and `ArchiveUnavailable` when it needs the content of an archived batch and the archive is away.
  */
 export type Journal = Awaited<ReturnType<typeof openJournal>>
 
@@ -55,6 +57,11 @@ export interface JournalDocument extends Batch {
   readonly signature: string
 }
 
+const hasSignedForm = record<Pick<JournalDocument, 'hash' | 'signature'>>({
+  hash: TEXT,
+  signature: TEXT,
+}).isValid
+
 const hasBatchForm = record<JournalDocument>({
   ...STORED_BATCH,
   ids: listOf(TEXT),
@@ -62,7 +69,10 @@ const hasBatchForm = record<JournalDocument>({
   signature: TEXT,
 }).isValid
 
-/** The collection of batches. */
+/**
+ * The collection of batches. What stays of an archived batch is its fence, the ids and statements that are indexed, its time, and what
+ * proves its content: the signature proves the hash, and the hash its body, which is `entries` and `token`.
+ */
 export const JOURNAL: CollectionSpec = {
   name: 'journal',
   partition: ['shard'],
@@ -73,6 +83,7 @@ export const JOURNAL: CollectionSpec = {
     by_statement: { fields: ['shard', 'statements[]'] },
     by_time: { fields: ['shard', 'time'] },
   },
+  archive: { keeps: ['time', 'format', 'previous_hash', 'hash', 'signature', 'ids', 'statements'] },
 }
 
 /** What the signature of a batch covers. */
@@ -89,7 +100,8 @@ export async function openJournal(
   const collection = await store.collection<JournalDocument>(JOURNAL)
   const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)
   const lastSequence = async (shard: number): Promise<bigint> => {
-    const [last] = await collection.find('key', { equals: [shard] }, { limit: 1, reverse: true })
+    const newest = { limit: 1, reverse: true, without_body: true }
+    const [last] = await collection.find('key', { equals: [shard] }, newest)
     return last?.seq ?? 0n
   }
   const firstSequenceFrom = async (shard: number, instant: Date): Promise<bigint | undefined> => {
@@ -106,11 +118,7 @@ export async function openJournal(
     format: written,
     /** Inserts a batch at its position. Throws `Unavailable` only when it is certain that nothing was written. */
     async append(batch: Batch): Promise<AppendResult> {
-      const document = {
-        ...batch,
-        ...indexedLists(batch),
-        signature: signer.sign(signedHead(batch)),
-      }
+      const document = { ...batch, ...indexedLists(batch), signature: signer.sign(signedHead(batch)) }
       // Under load many shards commit at a time, each a small batch.
       return await appendResultOf(collection.insert(document, { is_grouped: true }))
     },
@@ -119,9 +127,24 @@ export async function openJournal(
       const document = await collection.get({ shard, seq }, { linearizable: true })
       return document && batchOf(document)
     },
+    /** The hash of the batch at a position, by a linearizable read. The hash of an archived batch is known without the archive. */
+    async getHash(shard: number, seq: bigint): Promise<string | undefined> {
+      const options = { linearizable: true, without_body: true }
+      const document = await collection.get({ shard, seq }, options)
+      if (document === undefined || !isStub(document)) return document && batchOf(document).hash
+      assertSigned(document, signer)
+      return document.hash
+    },
     /** Reads at most `limit` batches in order, starting with `seq`. */
     async listBatches(shard: number, seq: bigint, limit: number): Promise<Batch[]> {
       return (await collection.find('key', { equals: [shard], from: seq }, { limit })).map(batchOf)
+    },
+    /** At most `limit` batches in order, as they are stored, starting with `seq`. Those that are not archived are verified. */
+    async listDocuments(shard: number, seq: bigint, limit: number): Promise<Stored<JournalDocument>[]> {
+      const options = { limit, without_body: true }
+      const documents = await collection.find('key', { equals: [shard], from: seq }, options)
+      for (const document of documents) if (!isStub(document)) batchOf(document)
+      return documents
     },
     /** The `seq` of the last batch, 0 when there is none. */
     lastSequence,
@@ -196,6 +219,8 @@ function indexedLists({ format, entries }: Batch): Pick<JournalDocument, 'ids' |
 function batchFrom(document: JournalDocument, signer: Signer, read_max: number): Batch {
   const { ids, statements, signature, ...batch } = document
   const { shard, seq, format } = batch
+  if (isStub(document))
+    throw new ArchiveUnavailable('of a batch', 'the journal was opened without an archive')
   // A newer format may have other fields, so its documents are not checked further.
   if (Number.isSafeInteger(document.format) && document.format > read_max) {
     if (!hasBatchForm(document) || !hasOtherFormat(document, read_max))
@@ -204,16 +229,22 @@ function batchFrom(document: JournalDocument, signer: Signer, read_max: number):
   }
   if (!hasBatchForm(document))
     throw new CorruptJournal(`shard ${shard}: batch ${seq} does not have the form of a batch`)
-  if (!signer.verify(signedHead(batch), signature))
-    throw new CorruptJournal(
-      `shard ${shard}: batch ${seq} was not signed with a key of the ledger (${keyIdOfSignature(signature)}); it was altered, or its key is not configured`,
-    )
+  assertSigned(document, signer)
   // Here, for every read: a statement and the answer to a repeated id come from one batch, not from a replay of the chain.
   assertUnaltered(batch)
   const expected = indexedLists(batch)
   if (!isSameList(ids, expected.ids) || !isSameList(statements, expected.statements))
     throw new CorruptJournal(`shard ${shard}: the indexed lists of batch ${seq} do not match its entries`)
   return batch
+}
+
+/** Throws `CorruptJournal` unless a key of the ledger has signed the position and the hash of a batch, archived or not. */
+function assertSigned(document: JournalDocument, signer: Signer): void {
+  const { shard, seq, signature } = document
+  if (hasSignedForm(document) && signer.verify(signedHead(document), signature)) return
+  throw new CorruptJournal(
+    `shard ${shard}: batch ${seq} was not signed with a key of the ledger (${keyIdOfSignature(String(signature))}); it was altered, or its key is not configured`,
+  )
 }
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {

@@ -5,6 +5,7 @@ import {
   type Member,
   type Members,
 } from '#lib/patterns/membership/membership.ts'
+import { ARCHIVE_FILES, type ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
 import type { Store } from '#lib/store/store.ts'
 import { BATCH_FORMATS } from '../domain/hash-chain.ts'
 import { openCheckpoints } from './checkpoints.ts'
@@ -27,6 +28,7 @@ export async function openLedgerStore(store: Store, signer: Signer, formats = BA
     verifications: await openVerifications(store, signer),
     stops: await openShardStops(store),
     journal: await openJournal(store, signer, formats),
+    archive_files: await store.collection<ArchiveFileRecord>(ARCHIVE_FILES),
   }
 }
 

@@ -52,6 +52,8 @@ export async function openVerifications(store: Store, signer: Signer) {
         const next = decide(current)
         return next && { ...next, ...CURRENT }
       }),
+    getShard: (shard: number): Promise<Stored<ShardVerificationDocument> | undefined> =>
+      shards.get({ shard }),
     /** The shards about which something is stored, by number. */
     async listShards(): Promise<Map<number, Stored<ShardVerificationDocument>>> {
       const documents = await shards.find('by_shard', {}, { limit: SHARDS })

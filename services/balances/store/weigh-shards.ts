@@ -14,14 +14,14 @@ export async function weighShards(store: Store, since: Date): Promise<readonly n
   const weights: number[] = []
   for (let shard = 0; shard < SHARDS; shard += 1) {
     const range = { equals: [shard] }
-    const [first] = await journal.find('by_time', { ...range, from: since }, { limit: 1 })
-    const newest = await journal.find('key', range, { limit: SAMPLE, reverse: true })
+    const [first] = await journal.find('by_time', { ...range, from: since }, { limit: 1, without_body: true })
+    const newest = await journal.find('key', range, { limit: SAMPLE, reverse: true, without_body: true })
     const [last] = newest
     if (first === undefined || last === undefined) {
       weights.push(1)
       continue
     }
-    const entries = newest.reduce((sum, batch) => sum + batch.entries.length, 0)
+    const entries = newest.reduce((sum, { ids }) => sum + ids.length, 0)
     weights.push((Number(last.seq - first.seq + 1n) * entries) / newest.length)
   }
   return weights

@@ -92,16 +92,21 @@ function quickened(current: LedgerVerification, due_at: Date | undefined): Ledge
   return due_at === undefined && current.due_at !== undefined ? { ...current, due_at: undefined } : undefined
 }
 
-/** Notes that a verification from the first batch has ended, in however many processes. */
+/** Notes that a verification from the first batch has ended, in however many processes, and could read every batch. */
 export async function noteFullVerification(
   verifications: Verifications,
   { verification_id, from_first_batch, started_at }: LedgerVerification,
 ): Promise<void> {
-  if (!from_first_batch) return
+  if (!from_first_batch || (await lacksArchive(verifications))) return
   await verifications.updateCurrent((current) =>
     current?.verification_id === verification_id &&
     current.full_verified_until?.getTime() !== started_at.getTime()
       ? { ...current, full_verified_until: started_at }
       : undefined,
   )
+}
+
+async function lacksArchive(verifications: Pick<Verifications, 'listShards'>): Promise<boolean> {
+  const shards = await verifications.listShards()
+  return [...shards.values()].some(({ problems }) => problems.some(({ place }) => place === 'archive'))
 }

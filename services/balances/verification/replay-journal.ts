@@ -1,4 +1,5 @@
 import { clock, sleep } from '#lib/base/time.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import type { Batch } from '../domain/entry.ts'
 import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
@@ -13,7 +14,8 @@ export interface ReplayDeps {
 
 /**
  * Applies the batches after the head of a state with `apply`, up to `end_seq`. Ends early when `apply` returns `false`.
- * Throws `CorruptJournal` at a batch that is missing or does not follow; the state then has all batches before it.
+ * Throws `CorruptJournal` at a batch that is missing or does not follow, and `ArchiveUnavailable` at an archived one that cannot
+ * be read; the state then has all batches before it.
  */
 export async function replayJournal(
   { journal, pace }: ReplayDeps,
@@ -34,7 +36,11 @@ async function readNext(journal: ReplayDeps['journal'], state: ShardState): Prom
   const batches = await journal
     .listBatches(state.shard, next_seq, VERIFIED_BATCHES_PER_READ)
     .catch((error: unknown) => {
-      if (!(error instanceof CorruptJournal || error instanceof NewerBatchFormat)) throw error
+      const is_of_one_batch =
+        error instanceof CorruptJournal ||
+        error instanceof NewerBatchFormat ||
+        error instanceof ArchiveUnavailable
+      if (!is_of_one_batch) throw error
       // One of the batches cannot be read. Those before it can, one by one.
       return journal.listBatches(state.shard, next_seq, 1)
     })

@@ -34,8 +34,8 @@ function newLease(holder: string): VerificationLease {
 /**
  * What a verification of the ledger stores about a shard when this process begins or continues it; nothing is written
  * yet. `stored` is what was read of the shard. Problems of the journal stay until a verification from the first batch,
- * because those that continue after the resume point do not come across them again. Those of a checkpoint stay for one
- * verification only, because each looks at the checkpoint.
+ * because those that continue after the resume point do not come across them again. Those of a checkpoint or of the archive stay for
+ * one verification only, because each looks at the checkpoint, and the archive may be back.
  */
 export async function beginShard(
   { journal }: Pick<LedgerStore, 'journal'>,
@@ -88,14 +88,15 @@ export async function loadResumePoint(
   const state = createShardState({ shard })
   if (resume_point === undefined) return { state }
   const { seq, hash } = resume_point.snapshot
-  const batch = await journal.getBatch(shard, seq).catch((error: unknown) => {
+  const stored_hash = await journal.getHash(shard, seq).catch((error: unknown) => {
     if (error instanceof CorruptJournal) return error
     throw error
   })
-  if (batch instanceof CorruptJournal) return { state, problem: { seq, description: batch.message } }
-  if (batch === undefined)
+  if (stored_hash instanceof CorruptJournal)
+    return { state, problem: { seq, description: stored_hash.message } }
+  if (stored_hash === undefined)
     return { state, problem: { seq, description: `batch ${seq} was verified earlier and is missing` } }
-  if (batch.hash !== hash)
+  if (stored_hash !== hash)
     return { state, problem: { seq, description: `batch ${seq} is not the one that was verified earlier` } }
   const loaded = await loadSnapshot(verifications.resume_parts, journal, resume_point.snapshot)
   if (loaded.status === 'sound') return { state: createShardState(loaded.snapshot), resume_point }

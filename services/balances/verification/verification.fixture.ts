@@ -140,6 +140,9 @@ export function withBatches(store: LedgerStore, batches: readonly Batch[], last_
       const batch = isLost(shard, seq) ? undefined : await store.journal.getBatch(shard, seq)
       return batch && replaced(batch)
     },
+    async getHash(shard, seq) {
+      return (await journal.getBatch(shard, seq))?.hash
+    },
     async listBatches(...range) {
       const listed = await store.journal.listBatches(...range)
       return listed.filter(({ shard, seq }) => !isLost(shard, seq)).map(replaced)

@@ -1,4 +1,5 @@
 import { now, sleep } from '#lib/base/time.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { readCheckpoint, repairCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
@@ -32,7 +33,8 @@ const bad_readings = counter(
 /**
  * Verifies a shard that was begun, from its resume point to the end that its journal had then, and there its accounts and checkpoint
  * (B4). A verification from the first batch replaces a wrong checkpoint, and ends a stop if it finds nothing in the journal. What is not
- * as it was written in two readings stops the shard. It ends early when this process stops or another verification was started, and
+ * as it was written in two readings stops the shard; an archived batch that cannot be read ends the verification of the shard and stops
+ * nothing. It ends early when this process stops or another verification was started, and
  * without another write when another process has the lease. Throws `NewerBatchFormat` at a batch that only a newer release can verify.
  */
 export async function verifyShard(
@@ -64,16 +66,19 @@ export async function verifyShard(
       return
     } catch (error) {
       if (error instanceof NewerBatchFormat) await progress.end(state, 'running')
-      if (!(error instanceof CorruptJournal)) throw error
+      if (!(error instanceof CorruptJournal || error instanceof ArchiveUnavailable)) throw error
       const seq = state.head().seq + 1n
       if (doubted_seq !== seq) {
         doubted_seq = seq
         await awaitSecondReading(deps, shard, seq, error.message)
         continue
       }
-      // A corrupt journal cannot be replayed further. The other shards are still verified.
-      report('journal')(seq, error.message)
-      await stopShard(deps, verification, { shard, seq, description: error.message })
+      // The journal cannot be replayed further. The other shards are still verified.
+      if (error instanceof ArchiveUnavailable) report('archive')(seq, error.message)
+      else {
+        report('journal')(seq, error.message)
+        await stopShard(deps, verification, { shard, seq, description: error.message })
+      }
       await progress.end(state, 'stopped')
       return
     }
