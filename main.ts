@@ -44,7 +44,8 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
   },
   archive: {
     words: '--before DATE|--check|--restore DIRECTORY',
-    purpose: 'moves the bodies of old payments to files, checks the files, or puts the bodies back',
+    purpose:
+      'moves the bodies of old payments and ledger batches to files, checks the files, or puts the bodies back',
     run: archive,
   },
   '--help': {

@@ -86,7 +86,7 @@ export const PROCESS_SETTINGS = {
   home: describedSetting('The directory of the embedded files.', directorySetting('MULTIHUB_HOME', '.local')),
   ...INFRASTRUCTURE_SETTINGS,
   archive: describedSetting(
-    'The directory of the files to which `archive` has moved the bodies of old payments, for the processes of `payments`. They only read it.',
+    'The directory of the files to which `archive` has moved the bodies of old payments and ledger batches, for the processes of `payments` and `balances`. They only read it.',
     optionalSetting(textSetting('MULTIHUB_ARCHIVE')),
   ),
   system_name: describedSetting(

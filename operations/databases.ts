@@ -58,6 +58,7 @@ export const COMMAND_PURPOSES = {
   verify: ['credential', 'journal', 'audit'],
   restore: ['credential', 'journal', 'audit', 'person', 'search'],
   reseal: RESEAL_PURPOSES,
+  archive: ['journal'],
 } as const
 
 /** Opens the databases of roles at the place that the settings of a command name. */

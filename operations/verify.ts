@@ -7,6 +7,8 @@ import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
+import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import type { Store } from '#lib/store/store.ts'
 import { type Command, type CommandOutput, problemsText } from '../app/run.ts'
 import { findMissingFiles, readNeededFiles } from './archive/archive-files.ts'
@@ -61,6 +63,7 @@ async function countProblems(
 ): Promise<number> {
   const { printLine, printProgress } = output
   const databases = databasesOf(config)
+  const archive_reader = createArchiveReader(config.archive)
   const roles = await loadOperations(BACKUP_ORDER)
   // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
   const snapshot = await databases.openSnapshot(roles, 'ordered')
@@ -85,7 +88,8 @@ async function countProblems(
         continue
       }
       const readDocuments = readerOf(snapshot, databases.nameOf(role), printProgress)
-      const check = await role.checkData?.(store, readDocuments, variables, keys)
+      const whole = withArchive(store, archive_reader)
+      const check = await role.checkData?.(whole, readDocuments, variables, keys)
       if (check) checks.set(role.name, check)
       problems += await checkArchives({ role, store, directory: config.archive, output }, readDocuments)
     }

@@ -62,9 +62,9 @@ export interface Archivable {
   readonly spec: CollectionSpec
   /**
    * The documents, as they are stored, whose bodies may be moved to files: all that ended before an instant, and that nothing changes by
-   * itself. They are replaced while the list goes on.
+   * itself. They are replaced while the list goes on. With the keys, signed documents are verified before.
    */
-  list(store: Store, before: Date): AsyncIterable<Stored<object>>
+  list(store: Store, before: Date, keys: Keys<'journal'>): AsyncIterable<Stored<object>>
 }
 
 /** What the commands of an installation (`migrate`, `backup`, `restore`, `verify`, `reseal`, `archive`, `doctor`) need of a role. */

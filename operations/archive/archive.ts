@@ -1,14 +1,15 @@
 import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '#lib/base/config/config.ts'
+import { readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import type { Archivable, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import { type Command, type CommandOutput, problemsText } from '../../app/run.ts'
-import { DATABASE_SETTINGS, databasesOf, loadOperations, readerOf } from '../databases.ts'
+import { COMMAND_PURPOSES, databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from '../databases.ts'
 import { archiveCollection, checkStubs, restoreStubs } from './archived-collection.ts'
 
 /** The roles with collections that can be archived. */
-export const ARCHIVING_ROLES: readonly RoleName[] = ['payments']
+export const ARCHIVING_ROLES: readonly RoleName[] = ['payments', 'balances']
 
 const USAGE = 'node main.ts archive --before DATE|--check|--restore DIRECTORY'
 
@@ -25,7 +26,7 @@ type Task = { readonly directory: string } & (
  */
 export const archive: Command = async (words, variables, output) => {
   const task = parseWords(words)
-  const config = readConfig(DATABASE_SETTINGS, variables)
+  const config = readConfig(VERIFY_SETTINGS, variables)
   const { archive: configured } = config
   if (configured !== undefined && configured !== task.directory)
     throw new StartError(
@@ -44,14 +45,15 @@ async function runTask(
   task: Task,
   role: RoleOperations,
   archivable: Archivable,
-  config: Config<typeof DATABASE_SETTINGS>,
+  config: Config<typeof VERIFY_SETTINGS>,
   output: CommandOutput,
 ): Promise<number> {
   const databases = databasesOf(config)
   if (task.kind === 'archive') {
+    const keys = readKeys(config, COMMAND_PURPOSES.archive)
     const store = await databases.openStore(role, 'verify')
     try {
-      await archiveCollection({ role, store, archivable, output, ...task })
+      await archiveCollection({ role, store, archivable, output, keys, ...task })
       return 0
     } finally {
       await store.close()

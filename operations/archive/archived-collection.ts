@@ -1,3 +1,4 @@
+import type { Keys } from '#lib/base/crypto/keys.ts'
 import { now } from '#lib/base/time.ts'
 import { upsert } from '#lib/patterns/update.ts'
 import type { Archivable, RoleOperations } from '#lib/role/operations.ts'
@@ -39,7 +40,8 @@ export async function archiveCollection({
   directory,
   output,
   before,
-}: ArchiveSubject & { readonly before: Date }): Promise<void> {
+  keys,
+}: ArchiveSubject & { readonly before: Date; readonly keys: Keys<'journal'> }): Promise<void> {
   const { printLine, printProgress } = output
   const spec = specOf(archivable)
   const files = await store.collection<ArchiveFileRecord>(ARCHIVE_FILES)
@@ -57,7 +59,7 @@ export async function archiveCollection({
       return file
     },
   }
-  for await (sum of archiveDocuments(target, archivable.list(store, before))) {
+  for await (sum of archiveDocuments(target, archivable.list(store, before, keys))) {
     if (sum.archived - printed < PROGRESS_EVERY) continue
     printed = sum.archived
     printProgress(`${role.name}: ${spec.name}: ${printed} archived`)
@@ -170,7 +172,8 @@ async function* sortedStubs(
       .map(({ stub }) => stub)
   for await (const document of documents) {
     if (!isStub(document)) continue
-    stubs.push(document)
+    // Only what finds its line, because a stub of the journal can have thousands of indexed texts.
+    stubs.push({ ...keyFieldsOf(spec, document), archived: document['archived'] })
     if (stubs.length < SORTED_MAX) continue
     yield sorted()
     stubs = []

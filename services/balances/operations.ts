@@ -13,6 +13,7 @@ import { JOURNAL, type JournalDocument } from './store/journal.ts'
 import { checkJournalSigner } from './store/journal-signers.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { weighShards } from './store/weigh-shards.ts'
+import { listArchivable } from './verification/archivable-batches.ts'
 import {
   checkAccounts,
   createBatchCheck,
@@ -25,6 +26,7 @@ import { type Pace, replayJournal } from './verification/replay-journal.ts'
 export const operations: RoleOperations = {
   name: 'balances',
   openCollections: (store) => openLedgerStore(store, NO_SIGNER),
+  archives: [{ spec: JOURNAL, list: (store, before, keys) => listArchivable(store, before, keys.journal) }],
   weighRanges: async (store, since) => ({ spec: JOURNAL, weights: await weighShards(store, since) }),
   checkSigner: checkJournalSigner,
   checkData: async (store, readDocuments, _variables, keys) =>
