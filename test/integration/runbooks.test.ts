@@ -20,6 +20,7 @@ const INFRASTRUCTURE = /^ *(?:kubectl|mongosh|nats|node scripts\/run\.mjs) /
 
 /** Pages whose remedy is not an act on Multihub: somebody mends a server, a network, a clock, a setting or an update. */
 const WITHOUT_ACT = [
+  'archive-unreadable',
   'autoscaler-at-end',
   'bus-accepts-unsigned',
   'bus-down',

@@ -169,28 +169,32 @@ export function archiveSuite(subject: StoreUnderTest): void {
     })
 
     test('a stub with the place of another document, or with no place of an archive, shows nothing', async () => {
-      const { spec, stored, opened, archive } = await openArchived()
+      const { stored, opened, archive } = await openArchived()
       await archive([await stored.insert({ shop: 'a', id: 1, text: 'of the first' })])
-      const stub = await stored.get({ shop: 'a', id: 1 })
-      const archived = { ...(Object(stub) as { archived: Record<string, unknown> }).archived }
+      const archived = (await stored.get({ shop: 'a', id: 1 }))?.['archived']
+      const [run, offset, bytes, line, digest] = Array.isArray(archived) ? archived : []
+      expect(digest).toHaveLength(32)
       await writeFile(join(directory, 'outside.jsonl.gz'), await readFile(await pathOf()))
       const places: readonly unknown[] = [
-        archived,
+        [run, offset, bytes, line, digest],
         'a text',
         null,
         {},
-        { ...archived, file: '../outside.jsonl.gz' },
-        { ...archived, file: `${spec.name}-2026-11-29-0123456789ab.jsonl.gz/../outside.jsonl.gz` },
-        { ...archived, file: 'others-2026-11-29-0123456789ab.jsonl.gz' },
-        { ...archived, file: '/etc/passwd' },
-        { ...archived, offset: -1 },
-        { ...archived, offset: 2 ** 53 },
-        { ...archived, bytes: 2 ** 40 },
-        { ...archived, bytes: 1.5 },
-        { ...archived, line: 5 },
-        { ...archived, line: '0' },
-        { ...archived, digest: new Uint8Array(32) },
-        { ...archived, digest: 'text' },
+        [],
+        [run, offset, bytes, line, digest, 'more'],
+        ['../outside', offset, bytes, line, digest],
+        [`${run}.jsonl.gz/../outside`, offset, bytes, line, digest],
+        ['2026-11-29-0123456789ab', offset, bytes, line, digest],
+        [['2026-11-29-0123456789ab'], offset, bytes, line, digest],
+        [null, offset, bytes, line, digest],
+        [run, -1, bytes, line, digest],
+        [run, 2 ** 53, bytes, line, digest],
+        [run, offset, 2 ** 40, line, digest],
+        [run, offset, 1.5, line, digest],
+        [run, offset, bytes, 5, digest],
+        [run, offset, bytes, '0', digest],
+        [run, offset, bytes, line, new Uint8Array(32)],
+        [run, offset, bytes, line, 'text'],
       ]
       const items = await opened()
       for (const [id, place] of places.entries()) {

@@ -9,8 +9,9 @@ import { fromExtendedJson, toExtendedJson } from './extended-json.ts'
 //
 //   stub                                                    file: blocks of lines, each block a gzip member
 //   { key, kept fields, version,                            {"collection":"payments","key":{…},"body":{…}}
-//     archived: { file, offset, bytes, line, digest } } ──▶ {"collection":"payments","key":{…},"body":{…}}
+//     archived: [run, offset, bytes, line, digest] }    ──▶ {"collection":"payments","key":{…},"body":{…}}
 //
+// The place has no names of fields, and the run is what differs in the names of files: there may be 10^9 stubs.
 // The key, the identity and what is indexed never leave the database, so that a document still meets itself there.
 
 /** Where the body of a stub is: `bytes` at `offset` of the file are its block, and `line` counts from 0 in it. */
@@ -58,7 +59,10 @@ function divide(
 
 /** The stub of a document whose body is at a place. */
 export function stubOf(spec: ArchivedSpec, document: Body, place: ArchivePlace): Body {
-  return { ...divide(spec, document).kept, [FIELD]: place }
+  const { file, offset, bytes, line, digest } = place
+  const run = FILE_NAME.exec(file)?.groups?.['run']
+  if (run === undefined) throw new TypeError(`${file} is not the name of a file of an archive`)
+  return { ...divide(spec, document).kept, [FIELD]: [run, offset, bytes, line, digest] }
 }
 
 /** The whole document of a stub and its body. What stayed in the stub may have changed since, and counts. */
@@ -106,15 +110,17 @@ export function archiveFileName(collection: string, at: Date, random: string): s
   return `${collection}-${at.toISOString().slice(0, 10)}-${random}.jsonl.gz`
 }
 
-const FILE_NAME = /^(?<collection>[a-z][a-z0-9_]{0,49})-\d{4}-\d{2}-\d{2}-[0-9a-f]{12}\.jsonl\.gz$/
+const FILE_NAME = /^[a-z][a-z0-9_]{0,49}-(?<run>\d{4}-\d{2}-\d{2}-[0-9a-f]{12})\.jsonl\.gz$/
 
 /**
  * The place in a stub. Throws `ArchiveUnavailable` for one that no run has written, such as with a name that leads out of the
  * directory, or that would read too much.
  */
 export function placeOf({ name }: CollectionSpec, stub: Body): ArchivePlace {
-  const { file, offset, bytes, line, digest } = Object(stub[FIELD]) as Record<string, unknown>
-  const is_named = typeof file === 'string' && FILE_NAME.exec(file)?.groups?.['collection'] === name
+  const stored: unknown = stub[FIELD]
+  const [run, offset, bytes, line, digest, ...more]: readonly unknown[] = Array.isArray(stored) ? stored : []
+  const file = `${name}-${String(run)}.jsonl.gz`
+  const is_named = FILE_NAME.exec(file)?.groups?.['run'] === run && more.length === 0
   const is_placed =
     isCount(offset, Number.MAX_SAFE_INTEGER - BLOCK_BYTES_MAX) &&
     isCount(bytes, BLOCK_BYTES_MAX) &&

@@ -53,7 +53,6 @@ export const PAYMENTS = {
       'refunds',
       'chargebacks',
       'updated_at',
-      'finished_at',
       'erased_at',
       'effects',
       // Its secret is sealed with master keys: no file has to be written again when they change.
