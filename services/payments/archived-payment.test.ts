@@ -11,6 +11,7 @@ import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { isStub } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
+import type { Stored } from '#lib/store/store.ts'
 import { openTestStore, type TestStore } from '../../test/support/store.ts'
 import { archivableSince, erasePayment } from './domain/erase-payment.ts'
 import type { Payment } from './domain/payment.ts'
@@ -22,7 +23,7 @@ import { CREATED_AT as at, newDeposit, newReservation } from './payment.fixture.
 import { paymentReferences } from './store/find-references.ts'
 import { findByAnyId, keyOfPayment, listArchivable, PAYMENTS } from './store/payments.ts'
 import { openPaymentsStore, openSealedStore } from './store/payments-store.ts'
-import { withoutPerson } from './store/sealed-payments.ts'
+import { type SealedPayment, withoutPerson } from './store/sealed-payments.ts'
 
 const keys = testKeys()
 const LATER = new Date(at.getTime() + 1)
@@ -74,6 +75,10 @@ afterEach(async () => {
 async function archive(payment: Payment = ERASED): Promise<number> {
   const { payments } = await openPaymentsStore(opened.store, keys)
   await payments.insert(payment)
+  return await archiveAll()
+}
+
+async function archiveAll(): Promise<number> {
   const collection = await opened.store.collection<object>(PAYMENTS)
   const target = { spec: PAYMENTS, collection, directory }
   let archived = 0
@@ -101,6 +106,14 @@ test.each<[string, Payment]>([
 ])('%s is not archived', async (_name, payment) => {
   expect(archivableSince(payment)).toBeUndefined()
   expect(await archive(payment)).toBe(0)
+})
+
+test('one that an earlier release has opened again is not archived, although it is in the index', async () => {
+  const { payments, sealed_payments } = await openPaymentsStore(opened.store, keys)
+  await payments.insert(ERASED)
+  const { version, ...stale } = (await sealed_payments.get(keyOfPayment(ERASED))) as Stored<SealedPayment>
+  await sealed_payments.replace({ ...stale, effects: erasePayment(ENDED, 'request', at).effects }, version)
+  expect(await archiveAll()).toBe(0)
 })
 
 test('a withdrawal that is not admitted is not archived', () => {

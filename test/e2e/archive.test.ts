@@ -10,6 +10,8 @@ import { SCOPES, SUPPORT_RESOURCES } from '#lib/contract/methods.ts'
 import { openStore } from '#lib/store/open.ts'
 import { databaseOf } from '../../app/roles.ts'
 import { archive } from '../../operations/archive/archive.ts'
+import { backUp } from '../../operations/backup/backup.ts'
+import { restore } from '../../operations/backup/restore.ts'
 import { diagnose } from '../../operations/doctor/doctor.ts'
 import { verify } from '../../operations/verify.ts'
 import { erasePayment } from '../../services/payments/domain/erase-payment.ts'
@@ -120,6 +122,11 @@ async function age(payment_id: string, service_id: string): Promise<void> {
   await opened.payments.insert({ ...erasePayment(aged, 'request', ENDED_AT), effects: [] })
 }
 
+/** What a command prints about payments. */
+async function linesOf(...parameters: Parameters<typeof runHereToEnd>): Promise<readonly string[]> {
+  return (await runHereToEnd(...parameters)).filter((line) => line.startsWith('payments: '))
+}
+
 const away = (): string => `${directory}-away`
 
 // O24
@@ -154,10 +161,10 @@ test(
     }
     const before = [await status(), await getPayment(), await explain(), (await timeline()).rows]
 
-    expect(await runHereToEnd(archive, ['--before', '2026-01-05', directory], await variables())).toEqual([
+    expect(await linesOf(archive, ['--before', '2026-01-05', directory], await variables())).toEqual([
       'payments: 0 documents of payments were archived',
     ])
-    const [line = ''] = await runHereToEnd(archive, ['--before', '2026-01-06', directory], await variables())
+    const [line = ''] = await linesOf(archive, ['--before', '2026-01-06', directory], await variables())
     expect(line).toMatch(
       /^payments: 1 documents of payments were archived in payments-\S+\.jsonl\.gz \(\d+ bytes in \d+\)$/,
     )
@@ -168,21 +175,46 @@ test(
     })
     expect(listed.payments).toHaveLength(1)
     expect(await create()).toBe(6009)
-    expect(await runHereToEnd(archive, ['--check', directory], await variables())).toEqual([
+    expect(await linesOf(archive, ['--check', directory], await variables())).toEqual([
       'payments: 1 archived documents of payments, 0 unreadable',
     ])
     expect((await runHere(verify, [], await variables())).output).toContain(
       'payments: 1 archived documents of payments, 0 unreadable',
     )
 
-    expect(await runHereToEnd(archive, ['--restore', directory], await variables())).toEqual([
+    expect(await linesOf(archive, ['--restore', directory], await variables())).toEqual([
       'payments: 1 documents of payments were restored, 0 unreadable',
     ])
     expect(await getPayment()).toEqual(before[1])
-    await runHereToEnd(archive, ['--before', '2026-01-06', directory], await variables())
+    await linesOf(archive, ['--before', '2026-01-06', directory], await variables())
     expect(await readdir(directory)).toHaveLength(2)
 
+    const backup = join(providers, 'backup')
+    const needed = /^payments: archived documents need payments-\S+\.jsonl\.gz of MULTIHUB_ARCHIVE$/
+    expect(await linesOf(backUp, [backup], await variables())).toContainEqual(expect.stringMatching(needed))
+    const restored = { ...(await variables()), MULTIHUB_HOME: join(providers, 'restored') }
+    const lines = await linesOf(restore, ['--erasures', 'none', backup], restored)
+    expect(lines).toContainEqual(expect.stringMatching(needed))
+    expect(await linesOf(archive, ['--check', directory], restored)).toEqual([
+      'payments: 1 archived documents of payments, 0 unreadable',
+    ])
+
     await rename(directory, away())
+    for (const words of [['--check'], ['--restore']]) {
+      const { code, output, log } = await runHere(archive, [...words, directory], restored)
+      expect(output).toMatch(
+        /PROBLEM {2}payments: 1 documents of payments: the archive file payments-\S+ cannot be read: ENOENT/,
+      )
+      expect([code, log.trimEnd().split('\n').at(-1)]).toEqual([
+        1,
+        '1 problem was found: docs/operators/archive.md says what to do',
+      ])
+    }
+    expect((await runHere(verify, [], restored)).output).toContain(
+      'PROBLEM  payments: 1 documents of payments',
+    )
+    const { MULTIHUB_ARCHIVE: _, ...unset } = restored
+    expect((await runHere(verify, [], unset)).output).toContain('their bodies are not checked')
     await system.stop()
     await system.start()
     expect((await merchant.status(c_id)).body.error.code).toBe(2002)

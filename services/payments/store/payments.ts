@@ -3,6 +3,7 @@ import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, GetOptions, Store, Stored } from '#lib/store/store.ts'
 import { TEST_END_INDEX } from '#lib/store/test-end.ts'
+import { archivableSince } from '../domain/erase-payment.ts'
 import type { StoredPayment } from '../domain/payment.ts'
 import { isPaymentId, referenceTo } from '../domain/payment-references.ts'
 
@@ -111,7 +112,10 @@ export async function findByAnyId<D extends object>(
 /** How many payments that can be archived are read at once. */
 const ARCHIVABLE_PAGE = 512
 
-/** The payments, as they are stored, that have ended before an instant and can be archived, oldest first. */
+/**
+ * The payments, as they are stored, that have ended before an instant and can be archived, oldest first. Each is judged again: a
+ * process of an earlier release keeps the field of the index as it was when it opens a payment again.
+ */
 export async function* listArchivable(store: Store, before: Date): AsyncGenerator<Stored<StoredPayment>> {
   const payments = await store.collection<StoredPayment>(PAYMENTS)
   for (let after: Stored<StoredPayment> | undefined; ; ) {
@@ -120,7 +124,7 @@ export async function* listArchivable(store: Store, before: Date): AsyncGenerato
       { to: before },
       { limit: ARCHIVABLE_PAGE, after: after && { ...after } },
     )
-    yield* page
+    yield* page.filter((payment) => archivableSince(payment) !== undefined)
     after = page.at(-1)
     if (page.length < ARCHIVABLE_PAGE) return
   }
