@@ -239,6 +239,11 @@ describe('while a policy exists', () => {
       const answer = await set(fields)
       expect([answer.body.code, detailOf(answer).status]).toEqual(['failed_precondition', 'pending'])
     }
+    const removal = detailOf(await set({}))
+    expect((await decide(third, 'Reject', removal.approval_id)).status).toBe(200)
+    // What was rejected can be proposed again.
+    const again = detailOf(await set({}))
+    expect([again.status, again.approval_id === removal.approval_id]).toEqual(['pending', false])
     const { approval_id } = detailOf(await set({ aboveMinor: '1000' }))
     expect((await decide(second, 'Approve', approval_id)).body.code).toBe('permission_denied')
     expect((await decide(third, 'Approve', approval_id)).status).toBe(200)

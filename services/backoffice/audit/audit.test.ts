@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { machineClock, now, useClock } from '#lib/base/time.ts'
+import { currentRequest, withRequest } from '#lib/base/context.ts'
+import { clock, machineClock, now, useClock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { intent, listAll, openAuditFixture } from './audit.fixture.ts'
 import { COMPLETE_AFTER_MS, LAST_ASKED_AFTER_MS } from './complete-acts.ts'
@@ -195,7 +196,10 @@ test('an act whose owner cannot be asked stays open, also for processes that sta
 })
 
 // O4: an owner that was paused can do an act after it was asked about it.
-test('an act that its owner has only later becomes done, also when another process asks', async () => {
+test.each([
+  ['the same process', false],
+  ['a process that starts later', true],
+])('an act that its owner has only later becomes done when %s asks again', async (_who, is_other) => {
   let kept: { readonly before: string; readonly after: string } | undefined
   await using fixture = await openAuditFixture(async () => kept)
   const { audit } = fixture
@@ -204,9 +208,9 @@ test('an act that its owner has only later becomes done, also when another proce
   await audit.completeActs()
   expect(await listAll(audit)).toMatchObject([{ outcome: 'unknown' }])
   kept = { before: '{}', after: '{"n":1}' }
-  const other = await fixture.open()
+  const asking = is_other ? await fixture.open() : audit
   fixture.advance(LAST_ASKED_AFTER_MS)
-  await other.completeActs()
+  await asking.completeActs()
   await audit.completeActs()
   expect(await listAll(audit)).toMatchObject([{ outcome: 'done', ...kept }])
   expect(await audit.verify()).toEqual({ entries: 1n, problems: [] })
@@ -296,6 +300,22 @@ test('a lost answer of the store makes no second record', async () => {
 })
 
 // O4: the record that is there already must not take the others with it.
+test('the deadline of one act does not end the commit that it shares with others', async () => {
+  await using fixture = await openAuditFixture()
+  const deadlines: unknown[] = []
+  const audit = await fixture.open({
+    wrap: (log): AuditLog => ({
+      ...log,
+      append(...batch) {
+        deadlines.push(currentRequest()?.deadline_ms)
+        return log.append(...batch)
+      },
+    }),
+  })
+  await withRequest({ deadline_ms: clock.monotonic_ms() + 1_000 }, () => audit.begin(intent()))
+  expect(deadlines).toEqual([undefined])
+})
+
 test('acts that begin together with a repeated record are stored', async () => {
   await using fixture = await openAuditFixture()
   const { audit } = fixture

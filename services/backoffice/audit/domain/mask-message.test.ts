@@ -2,7 +2,10 @@ import { create } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { PrepareEvidenceRequestSchema } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { AdjustRequestSchema } from '#gen/multihub/balances/v1/balance_service_pb.ts'
-import { CreateCredentialResponseSchema } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
+import {
+  CreateCredentialRequestSchema,
+  CreateCredentialResponseSchema,
+} from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { CreateEndpointRequestSchema } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { CreateMerchantRequestSchema } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { PulledDeliverySchema } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
@@ -62,12 +65,11 @@ test('names of merchants and programs are shown, those of files and banks are no
 })
 
 test('neither the bytes of a body nor a map, whose keys can be anything, are shown', () => {
-  const delivery = create(PulledDeliverySchema, {
-    event: 'payment.completed',
-    headers: { 'x-signature': 'abcdef' },
-    body: Buffer.from('Jane Roe'),
-  })
+  const delivery = create(PulledDeliverySchema, { event: 'payment.completed', body: Buffer.from('Jane Roe') })
   expect(JSON.parse(maskMessage(PulledDeliverySchema, delivery))).toEqual({ event: 'payment.completed' })
+  const rateLimits = { 'jane.roe@example.com': 1 }
+  const credential = create(CreateCredentialRequestSchema, { merchantId: '1000', rateLimits })
+  expect(JSON.parse(maskMessage(CreateCredentialRequestSchema, credential))).toEqual({ merchantId: '1000' })
 })
 
 test('no field that the table of RPCs calls personal is shown', () => {
