@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -255,7 +256,12 @@ describe('without the archive', () => {
     const { version = 0 } = (await archive.store.checkpoints.getHead(SHARD)) ?? {}
     await archive.store.checkpoints.deleteHead(SHARD, version)
     const ledger = begin(archive.store_without_archive)
-    expect(await failureOf(ledger.submit('test', credit('new', 1n)))).toBeInstanceOf(ArchiveUnavailable)
+    const failure = await failureOf(ledger.submit('test', credit('new', 1n)))
+    expect(failure).toBeInstanceOf(Unavailable)
+    expect(failure).toHaveProperty(
+      'message',
+      expect.stringMatching(/has no usable checkpoint: the archive file/),
+    )
     expect(ledger.limitations()).toEqual([])
   })
 

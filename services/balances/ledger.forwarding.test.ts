@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { checkpointAt, openArchiveFixture } from './archive.fixture.ts'
 import { type BalancesProcess, startProcess } from './balances-process.fixture.ts'
 import { adjustmentId, type Command } from './domain/command.ts'
 import { NewerBatchFormat } from './domain/hash-chain.ts'
@@ -100,6 +102,27 @@ test('decides commands itself when the owner of the shard stops, and none twice'
   expect(await other.ledger.accounts('test', merchant)).toMatchObject([{ available: 1_000n }])
   await other.stop()
   expect(await verifyLedger(fixture.store)).toMatchObject({ problems: [], entries: 1_000n })
+})
+
+// B4
+test('the owner of a shard that cannot read the archive keeps the shard: only what needs the archive waits', async () => {
+  await using archive = await openArchiveFixture()
+  await using owner = await startProcess(archive.store_without_archive)
+  await using other = await startProcess(archive.store)
+  const merchant = merchantOf(owner, other)
+  const shard = shardOf(merchant, 'test')
+  const earlier = createLedger(archive.store, trustedClock)
+  for (const id of ['a', 'b', 'c']) await earlier.submit('test', credit(id, 1n, merchant))
+  await earlier.stop()
+  await checkpointAt(archive.store, shard)
+  await archive.archiveBatches(shard, [1n, 2n])
+  const repeated = other.ledger.submit('test', credit('a', 1n, merchant))
+  await expect(repeated).rejects.toThrow(ArchiveUnavailable)
+  expect(await other.ledger.submit('test', credit('d', 1n, merchant))).toMatchObject({
+    recorded: { seq: 4n },
+  })
+  expect(owner.takeDecided()).toEqual(new Set([shard]))
+  expect(other.takeDecided()).toEqual(new Set())
 })
 
 // R9

@@ -1,11 +1,15 @@
 import { withoutDeadline } from '#lib/base/context.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
 import { BATCH_ENTRIES_MAX, WAITING_COMMANDS_MAX } from '../limits.ts'
 
-/** The result of a forwarded command, or `unavailable` when the other process could not decide it now. */
-export type ForwardedResult = CommandResult | 'unavailable'
+/**
+ * The result of a forwarded command, or why the other process could not decide it now. `archive_unavailable`: the process is well, but
+ * the id has an entry in an archive that it cannot read.
+ */
+export type ForwardedResult = CommandResult | 'unavailable' | 'archive_unavailable'
 
 /**
  * Sends commands of one shard to the balances process at an address. The results are in the order of the commands.
@@ -49,7 +53,9 @@ export function createCommandForwarder(forward: ForwardCommands) {
       const results = await forward(address, shard, commands)
       for (const [index, { resolve, reject }] of batch.entries()) {
         const result = results[index]
-        if (result === undefined || result === 'unavailable')
+        if (result === 'archive_unavailable')
+          reject(new ArchiveUnavailable('of a batch', `${address} has no access`))
+        else if (result === undefined || result === 'unavailable')
           reject(new Unavailable('the process that owns the shard could not decide the command'))
         else resolve(result)
       }

@@ -29,12 +29,16 @@ import {
 import { ACCOUNTS, entryFromProto, entryToProto } from './entries-proto.ts'
 import type { CommandInEnvironment } from './request-fields.ts'
 
-const NOT_RECORDED_REASONS = createEnumMap<NotRecordedReason | 'unavailable', ProtoNotRecordedReason>({
+/** Why a forwarded command has no result. */
+type ForwardFailure = Extract<ForwardedResult, string>
+
+const NOT_RECORDED_REASONS = createEnumMap<NotRecordedReason | ForwardFailure, ProtoNotRecordedReason>({
   malformed: ProtoNotRecordedReason.MALFORMED,
   id_conflict: ProtoNotRecordedReason.ID_CONFLICT,
   hold_not_open: ProtoNotRecordedReason.HOLD_NOT_OPEN,
   overflow: ProtoNotRecordedReason.OVERFLOW,
   unavailable: ProtoNotRecordedReason.UNAVAILABLE,
+  archive_unavailable: ProtoNotRecordedReason.ARCHIVE_UNAVAILABLE,
 })
 
 /** Reads the commands of a Forward request. Throws `PublicError` 9000 for a command that is not of its shard. */
@@ -53,10 +57,10 @@ export function forwardFromProto({ shard, commands }: ForwardRequest): {
 
 /** Maps a result for the Forward response. */
 export function resultToProto(result: ForwardedResult): MessageInitShape<typeof LedgerCommandResultSchema> {
-  if (result !== 'unavailable' && 'recorded' in result) {
+  if (typeof result !== 'string' && 'recorded' in result) {
     return { result: { case: 'entry', value: entryToProto(result.recorded) } }
   }
-  const reason = result === 'unavailable' ? result : result.not_recorded
+  const reason = typeof result === 'string' ? result : result.not_recorded
   return { result: { case: 'notRecorded', value: NOT_RECORDED_REASONS.toProto(reason) } }
 }
 
@@ -70,7 +74,9 @@ function resultFromProto({ result }: LedgerCommandResult): ForwardedResult {
     return recorded ? { recorded } : 'unavailable'
   }
   const reason = result.case === 'notRecorded' ? NOT_RECORDED_REASONS.fromProto(result.value) : undefined
-  return reason && reason !== 'unavailable' ? { not_recorded: reason } : 'unavailable'
+  if (reason === undefined || reason === 'unavailable' || reason === 'archive_unavailable')
+    return reason ?? 'unavailable'
+  return { not_recorded: reason }
 }
 
 function commandFromProto({ command, auditId }: LedgerCommand, path: string): CommandInEnvironment<Command> {

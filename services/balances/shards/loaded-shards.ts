@@ -3,6 +3,7 @@ import { every, type Timer } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createBackgroundWork } from '#lib/patterns/background-work.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { level } from '#lib/telemetry/metrics.ts'
 import {
@@ -179,7 +180,11 @@ async function loadShardState(store: LedgerStore, shard: number) {
   }
   const sound = checkpoint?.status === 'sound' ? checkpoint : undefined
   const state = createShardState(sound?.snapshot ?? { shard })
-  await catchUp(state, store.journal)
+  await catchUp(state, store.journal).catch((error: unknown) => {
+    // Nothing of the shard can be decided here. Another process may have the archive, so it must be asked.
+    if (!(error instanceof ArchiveUnavailable)) throw error
+    throw new Unavailable(`shard ${shard} has no usable checkpoint: ${error.message}`, { cause: error })
+  })
   const checkpointer = createCheckpointer(state, store.checkpoints, sound?.stored_head, damaged?.stored_head)
   return { state, checkpointer, repair_id: checkpoint?.stored_head.repair_id }
 }

@@ -1,4 +1,5 @@
 import type { Environment } from '#lib/contract/environment.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Command } from '../domain/command.ts'
 import type { CommandResult } from '../domain/decide-command.ts'
@@ -35,6 +36,8 @@ export async function submitCommand(
     try {
       return await routing.forwarder.submit(address, shard, command)
     } catch (error) {
+      // The process is well and keeps the shard: only what repeats an archived entry waits.
+      if (error instanceof ArchiveUnavailable) throw error
       // The other process may have decided the command. Its id makes submitting it again harmless.
       routing.placement.avoid(shard, address, error)
     }
@@ -67,11 +70,21 @@ export async function decideForwarded(
   const failed = settled.flatMap((result): unknown[] => (result.status === 'rejected' ? [result.reason] : []))
   const [first] = failed
   // A shard of a newer format, or one that is stopped, was logged then. Other processes may still ask for it for a while.
-  if (failed.length > 0 && !(first instanceof NewerBatchFormat || first instanceof ShardStopped)) {
+  if (failed.length > 0 && !isLogged(first)) {
     log.warn(
       { shard, count: failed.length, error: first },
       'forwarded commands could not be decided; the process that sent them asks another one',
     )
   }
-  return settled.map((result) => (result.status === 'fulfilled' ? result.value : 'unavailable'))
+  return settled.map((result) => {
+    if (result.status === 'fulfilled') return result.value
+    return result.reason instanceof ArchiveUnavailable ? 'archive_unavailable' : 'unavailable'
+  })
+}
+
+/** Whether a failure was logged where it was found. */
+function isLogged(error: unknown): boolean {
+  return (
+    error instanceof NewerBatchFormat || error instanceof ShardStopped || error instanceof ArchiveUnavailable
+  )
 }
