@@ -17,6 +17,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   'payment-stored': () => import('./payment-stored.ts'),
   console: () => import('./console.ts'),
   search: () => import('./search.ts'),
+  archive: () => import('./archive.ts'),
   audit: () => import('./audit.ts'),
   attachments: () => import('./attachments.ts'),
   sweeper: () => import('./sweeper.ts'),
