@@ -32,6 +32,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<{ readonly run: Benchmar
   start: () => import('./start.ts'),
   cli: () => import('./cli.ts'),
   roles: () => import('./roles.ts'),
+  recovery: () => import('./recovery.ts'),
 }
 
 /** `npm run bench`: runs the named benchmarks, or all of them, one after the other, and prints their results. */
