@@ -50,13 +50,8 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
     },
     async find({ merchant_id, environment, id }) {
       const shard = shardOf(merchant_id, environment === 'production' ? 'production' : 'test')
-      try {
-        return (await store.journal.findByEntryId(shard, id, 1)).length > 0 ? 'found' : 'missing'
-      } catch (error) {
-        if (!isOfBatch(error)) throw error
-        // It is there, and the check of its shard reports that it cannot be trusted or read.
-        return 'found'
-      }
+      // Whether its batch can be trusted and read is checked with its shard.
+      return (await store.journal.hasEntryId(shard, id)) ? 'found' : 'missing'
     },
   }
 }

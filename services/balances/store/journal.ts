@@ -100,8 +100,7 @@ export async function openJournal(
   const collection = await store.collection<JournalDocument>(JOURNAL)
   const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)
   const lastSequence = async (shard: number): Promise<bigint> => {
-    const newest = { limit: 1, reverse: true, without_body: true }
-    const [last] = await collection.find('key', { equals: [shard] }, newest)
+    const [last] = await collection.find('key', { equals: [shard] }, { limit: 1, reverse: true })
     return last?.seq ?? 0n
   }
   const firstSequenceFrom = async (shard: number, instant: Date): Promise<bigint | undefined> => {
@@ -129,8 +128,7 @@ export async function openJournal(
     },
     /** The hash of the batch at a position, by a linearizable read. The hash of an archived batch is known without the archive. */
     async getHash(shard: number, seq: bigint): Promise<string | undefined> {
-      const options = { linearizable: true, without_body: true }
-      const document = await collection.get({ shard, seq }, options)
+      const document = await collection.get({ shard, seq }, { linearizable: true, without_body: true })
       if (document === undefined || !isStub(document)) return document && batchOf(document).hash
       assertSigned(document, signer)
       return document.hash
@@ -151,6 +149,11 @@ export async function openJournal(
     /** The batches that contain an entry with this id: at most one, unless the store lost its unique index. */
     async findByEntryId(shard: number, entry_id: string, limit: number): Promise<Batch[]> {
       return (await collection.find('by_entry_id', { equals: [shard, entry_id] }, { limit })).map(batchOf)
+    },
+    /** Whether a batch has this id, by the index alone: the batch is neither verified nor read from the archive. */
+    async hasEntryId(shard: number, entry_id: string): Promise<boolean> {
+      const options = { limit: 1, without_body: true }
+      return (await collection.find('by_entry_id', { equals: [shard, entry_id] }, options)).length > 0
     },
     /**
      * Makes the next reads of a shard include every batch that was committed before the call: a linearizable read, after
