@@ -83,7 +83,7 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
   const capacity = createEffectCapacity(by_kind, mayLease)
   const isStopping = (): boolean => stopping
   const writes = createEffectWrites<D>({ collection, keyOf, capacity, runs, isStopping, onWritten })
-  const check = createBeginCheck({ collection, keyOf, runs, isStopping })
+  const check = createBeginCheck({ collection, keyOf, clock_guard, runs, isStopping })
   const logUnfinished = createLogUnfinished(options.log ?? log)
   const runEffects = createRunLeased(by_kind, writes, background, check, logUnfinished)
   // What follows an act in the background can be written before the act ends: it is not a change of the operator's.

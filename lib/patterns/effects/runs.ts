@@ -44,8 +44,8 @@ export interface Runs {
 }
 
 /**
- * The age of the last own heartbeat that was confirmed, by either clock, at which a process begins nothing any more. The others declare its run dead
- * when they have seen that heartbeat for five seconds, so not before it is 5 s old.
+ * The age of the last own heartbeat that was confirmed, by either clock, at which a process begins nothing any more. The others declare
+ * its run dead when they have seen that heartbeat for five seconds, so not before it is 5 s old.
  */
 const CONFIRMED_MAX_MS = 3_000
 
