@@ -108,7 +108,7 @@ test.each<[string, Payment]>([
   expect(await archive(payment)).toBe(0)
 })
 
-test('one that an earlier release has opened again is not archived, although it is in the index', async () => {
+test('a payment that an earlier release has opened again is not archived, although it is in the index', async () => {
   const { payments, sealed_payments } = await openPaymentsStore(opened.store, keys)
   await payments.insert(ERASED)
   const { version, ...stale } = (await sealed_payments.get(keyOfPayment(ERASED))) as Stored<SealedPayment>

@@ -1,6 +1,6 @@
 import { appendFile, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { archiveDocuments } from '#lib/store/archive/archive-documents.ts'
@@ -112,7 +112,7 @@ export function archiveSuite(subject: StoreUnderTest): void {
       expect(await (await opened()).get({ shop: 'a', id: 1 })).toMatchObject({ state: 'new', text: 'long' })
     })
 
-    test('one that changed before it was replaced is left whole, and a stub is skipped', async () => {
+    test('a document that changed before it was replaced is left whole, and a stub is skipped', async () => {
       const { stored, archive } = await openArchived()
       const first = await stored.insert({ shop: 'a', id: 1, text: 'old' })
       const second = await stored.insert({ shop: 'a', id: 2, text: 'old' })
@@ -204,6 +204,42 @@ export function archiveSuite(subject: StoreUnderTest): void {
     })
 
     // O24.4
+    test('a stub shows no earlier content of its document, and no copy of the file outside of the directory', async () => {
+      const { stored, opened, archive } = await openArchived()
+      const first = await stored.insert({ shop: 'a', id: 1, text: 'old' })
+      await archive([first])
+      const placeOf = async (): Promise<readonly unknown[]> => {
+        const archived = (await stored.get({ shop: 'a', id: 1 }))?.['archived']
+        return Array.isArray(archived) ? archived : []
+      }
+      const [old_run, old_offset, old_bytes, old_line, old_digest] = await placeOf()
+      const items = await opened()
+      await archive([await items.replace({ ...first, text: 'new' }, first.version + 1)])
+      const [run, offset, bytes, line, digest] = await placeOf()
+      const outside = `${directory}-outside.jsonl.gz`
+      await writeFile(
+        outside,
+        await readFile(join(directory, (await fileNames()).find((name) => name.includes(String(run))) ?? '')),
+      )
+      const read = async (place: readonly unknown[]) => {
+        const stub = await stored.get({ shop: 'a', id: 1 })
+        if (!stub) throw new Error('the stub is gone')
+        await stored.replace({ ...stub, archived: place }, stub.version)
+        return await items.get({ shop: 'a', id: 1 }).catch((error: unknown) => error)
+      }
+      expect(await read([old_run, old_offset, old_bytes, old_line, digest])).toBeInstanceOf(
+        ArchiveUnavailable,
+      )
+      const path = `x/../../${basename(outside, '.jsonl.gz')}`
+      expect(await read([path, offset, bytes, line, digest])).toBeInstanceOf(ArchiveUnavailable)
+      expect(await read([old_run, old_offset, old_bytes, old_line, old_digest])).toMatchObject({
+        text: 'old',
+      })
+      expect(await read([run, offset, bytes, line, digest])).toMatchObject({ text: 'new' })
+      await rm(outside)
+    })
+
+    // O24.4
     test('any document comes back, and a damaged file gives no other content', async () => {
       const { stored, opened, archive } = await openArchived()
       let number = 0
@@ -273,7 +309,7 @@ const { value } = fc.letrec((tie) => ({
     fc.dictionary(name, tie('value'), { maxKeys: 4 }),
   ),
 }))
-/** The fields of any document, but for those of its key and of the indexes. */
+/** The fields of any document, without the fields of its key and of the indexes. */
 const documents = fc
   .dictionary(name, value, { maxKeys: 8 })
   .map((fields) =>

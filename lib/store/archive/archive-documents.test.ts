@@ -76,7 +76,7 @@ const countStubs = async (): Promise<number> => (await readStored()).filter(isSt
 
 class Killed extends Error {}
 
-/** The files of runs that were killed, of which the process that is not really killed takes care. */
+/** The files of killed runs. The process of the test lives on and closes them. */
 const open_files: ArchiveFile[] = []
 
 /** The steps of an archive, each before and after it is done; the process ends at one of them. */
@@ -167,7 +167,18 @@ test('nothing is archived from a block that cannot be read back', async () => {
   expect(await countStubs()).toBe(0)
 })
 
-test('a replacement that may have happened leaves the document to the next run, and a store that is away ends this one', async () => {
+test('nothing is archived from a block with a document that comes back in another form', async () => {
+  const target = { spec: ORDERS, collection: stored, directory }
+  const [order] = await readStored()
+  async function* changed() {
+    // A read document has a Buffer.
+    yield { ...order, bytes: new Uint8Array(1) } as Stored<object>
+  }
+  await expect(archiveDocuments(target, changed()).next()).rejects.toThrow('does not come back')
+  expect(await countStubs()).toBe(0)
+})
+
+test('a replacement that may have happened leaves the document to the next run, and a store that is unavailable ends this one', async () => {
   let failure: Error = new Ambiguous('no answer')
   const collection: Collection<Order> = {
     ...stored,
@@ -183,7 +194,7 @@ test('a replacement that may have happened leaves the document to the next run, 
   const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
   const order = await orders.get({ shop: 'a', id: 3 })
   if (order) await orders.replace(order, order.version)
-  failure = new Unavailable('the store is away')
+  failure = new Unavailable('the store is down')
   await expect(archive({ collection })).rejects.toBe(failure)
   await expectAllWhole()
 })

@@ -33,7 +33,7 @@ export interface ArchiveTarget {
   readonly createFile?: typeof createArchiveFile
 }
 
-/** A block is one read: so many documents that a page of a list needs few of them, and so few that one document costs little. */
+/** A block is one read: large enough that a page of a list needs few blocks, and small enough that one document costs little. */
 const BLOCK_DOCUMENTS = 128
 const BLOCK_BYTES = 256 * 1_024
 
@@ -132,7 +132,7 @@ async function archiveBlock(
   return { archived, left: lines.length - archived, line_bytes, file_bytes: block.bytes }
 }
 
-/** Whether the replacement happened. One that may have happened is left: the document is whole, or a stub whose line is there. */
+/** Whether the replacement happened. After an unknown result the document is whole, or a stub whose line is there. */
 async function isReplaced(
   collection: ArchiveTarget['collection'],
   document: Body,

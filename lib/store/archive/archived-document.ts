@@ -113,8 +113,8 @@ export function archiveFileName(collection: string, at: Date, random: string): s
 const FILE_NAME = /^[a-z][a-z0-9_]{0,49}-(?<run>\d{4}-\d{2}-\d{2}-[0-9a-f]{12})\.jsonl\.gz$/
 
 /**
- * The place in a stub. Throws `ArchiveUnavailable` for one that no run has written, such as with a name that leads out of the
- * directory, or that would read too much.
+ * The place in a stub. Throws `ArchiveUnavailable` for a place that no run has written, such as with a name that leads out of the
+ * directory, or with a block that is too large.
  */
 export function placeOf({ name }: CollectionSpec, stub: Body): ArchivePlace {
   const stored: unknown = stub[FIELD]
