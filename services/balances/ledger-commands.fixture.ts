@@ -29,7 +29,7 @@ export function commands(size: { min: number; max: number }): fc.Arbitrary<Comma
   const command = fc
     .tuple(fc.integer({ min: 0, max: 99 }), common)
     .map(([dice, fields]): Command => commandFrom(dice, fields))
-  return fc.array(command, { minLength: size.min, maxLength: size.max })
+  return fc.array(command, { minLength: size.min, maxLength: size.max, size: 'max' })
 }
 
 function commandFrom(
@@ -139,5 +139,7 @@ export function withdrawals(size: { min: number; max: number }): fc.Arbitrary<Co
     credit: 'available',
     amount: 1_000_000n,
   }
-  return fc.array(command, { minLength: size.min, maxLength: size.max }).map((list) => [funds, ...list])
+  return fc
+    .array(command, { minLength: size.min, maxLength: size.max, size: 'max' })
+    .map((list) => [funds, ...list])
 }

@@ -97,7 +97,7 @@ test.each([
     const property = fc.property(
       drawn,
       fc.integer({ min: 1, max: 20 }),
-      fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 10, maxLength: 30 }),
+      fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 10, maxLength: 30, size: 'max' }),
       (list, size, hours) => {
         const model = createModel()
         const state = createShardState({ shard: SHARD })

@@ -61,7 +61,7 @@ test('the stored pages have all rows after any changes, are few, and make the sa
     kind: fc.constantFrom('set', 'set', 'delete', 'save', 'load'),
     range,
   })
-  const property = fc.property(fc.array(change, { minLength: 1, maxLength: 25 }), (changes) => {
+  const property = fc.property(fc.array(change, { minLength: 1, maxLength: 25, size: 'max' }), (changes) => {
     const model = new Map<string, string>()
     const parts = new Map<string, readonly string[]>()
     let rows = createTexts()

@@ -73,7 +73,7 @@ function endsOf(counts: readonly PaymentCount[]) {
 // O18
 test('nothing is counted twice, and a killed process loses only what it had not stored', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 60 }), async (actions) => {
+    fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 60, size: 'max' }), async (actions) => {
       using clock = installManualClock()
       await using fixture = await openPayments()
       const start = (): PaymentCounter => createPaymentCounter(fixture.store.payment_counts)
