@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, open, readdir, readFile, rm, stat, truncate } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { openTestStore, type TestStore } from '../../../test/support/store.ts'
 import { Ambiguous, ArchiveUnavailable } from '../errors.ts'
 import type { Collection, Stored } from '../store.ts'
@@ -199,25 +201,32 @@ test('a replacement that may have happened leaves the document to the next run, 
   await expectAllWhole()
 })
 
-test('a file system that hangs takes a limited time and keeps two reads at most', async () => {
+test('a file system that hangs keeps two reads, and fails all others at once until they end', async () => {
   await archive()
   const [name = ''] = await readdir(directory)
-  await rm(join(directory, name))
+  const path = join(directory, name)
+  await rename(path, `${path}.kept`)
   // Opening a pipe for reading waits for its writer.
-  await promisify(execFile)('mkfifo', [join(directory, name)])
+  await promisify(execFile)('mkfifo', [path])
   const reader = createArchiveReader(directory, { limit_ms: 20 })
   const orders = await withArchive(opened.store, reader).collection<Order>(ORDERS)
-  const failures = []
-  for (const id of [0, 0, 0, 149]) {
+  const failureAt = async (id: number) => {
     const failure = await orders.get({ shop: 'a', id }).catch((error: unknown) => error)
-    failures.push(failure instanceof ArchiveUnavailable && failure.message.replace(/.*: /, ''))
+    return failure instanceof ArchiveUnavailable && failure.message.replace(/.*: /, '')
   }
-  expect(failures).toEqual([
-    'no answer within 20 ms',
-    'no answer within 20 ms',
-    'too many reads wait',
-    'too many reads wait',
-  ])
-  const pipe = await open(join(directory, name), 'r+')
+  expect(await failureAt(0)).toBe('no answer within 20 ms')
+  expect(await failureAt(0)).toBe('no answer within 20 ms')
+  {
+    // No time passes now.
+    using _manual = installManualClock()
+    expect(await failureAt(0)).toBe('the reads before it hang')
+    expect(await failureAt(149)).toBe('the reads before it hang')
+  }
+  const pipe = await open(path, 'r+')
+  await rename(`${path}.kept`, path)
   await pipe.close()
+  await eventually(
+    () => failureAt(0),
+    (failure) => failure === false,
+  )
 })

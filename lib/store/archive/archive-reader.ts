@@ -62,15 +62,27 @@ export function createArchiveReader(directory: string | undefined, limits: Reade
   const refuse = (): Error => new Error('too many reads wait')
   const semaphore = createSemaphore({ holders_max: READS_MAX, waiting_max: WAITING_MAX, refuse })
   const blocks = createBlockCache(cache_bytes)
+  let hanging = 0
 
   async function load(place: ArchivePlace): Promise<Block> {
     if (directory === undefined) throw new Error('MULTIHUB_ARCHIVE names no directory')
+    // What needs a body would wait for nothing, and in the ledger all commands of its batch with it.
+    if (hanging === READS_MAX) throw new Error('the reads before it hang')
     await semaphore.acquire(limit_ms)
     // A read that hangs keeps its place: more of them would keep all threads.
-    const reading = readBlock(join(directory, place.file), place).finally(() => semaphore.release())
+    let [is_over, is_hanging] = [false, false]
+    const reading = readBlock(join(directory, place.file), place).finally(() => {
+      semaphore.release()
+      is_over = true
+      if (is_hanging) hanging -= 1
+    })
     const block = await withTimeout(reading, limit_ms)
-    if (block === undefined) throw new Error(`no answer within ${limit_ms} ms`)
-    return block
+    if (block !== undefined) return block
+    if (!is_over) {
+      is_hanging = true
+      hanging += 1
+    }
+    throw new Error(`no answer within ${limit_ms} ms`)
   }
 
   async function find(spec: ArchivedSpec, stub: Body): Promise<{ body: Body; result: 'cached' | 'read' }> {
