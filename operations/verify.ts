@@ -9,6 +9,7 @@ import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/r
 import type { RoleName } from '#lib/role/role.ts'
 import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
+import { isStub } from '#lib/store/archive/archived-document.ts'
 import type { Store } from '#lib/store/store.ts'
 import { type Command, type CommandOutput, problemsText } from '../app/run.ts'
 import { findMissingFiles, readNeededFiles } from './archive/archive-files.ts'
@@ -91,7 +92,7 @@ async function countProblems(
       const whole = withArchive(store, archive_reader)
       const check = await role.checkData?.(whole, readDocuments, variables, keys)
       if (check) checks.set(role.name, check)
-      problems += await checkArchives({ role, store, directory: config.archive, output }, readDocuments)
+      problems += await checkArchives({ role, directory: config.archive, output }, readDocuments)
     }
     for (const [role, check] of checks) {
       printProgress(`${role}: checking`)
@@ -113,7 +114,7 @@ async function countProblems(
 
 /** Reads each archived body, if a directory is configured. Prints the problems, and returns their number. */
 async function checkArchives(
-  subject: Omit<ArchiveSubject, 'archivable' | 'directory' | 'role'> & {
+  subject: Pick<ArchiveSubject, 'output'> & {
     readonly role: RoleOperations
     readonly directory: string | undefined
   },
@@ -121,16 +122,23 @@ async function checkArchives(
 ): Promise<number> {
   const { role, directory, output } = subject
   const needed = await readNeededFiles(role, readDocuments)
-  if (needed.length === 0) return 0
-  const missing = await findMissingFiles(needed, directory)
-  if (directory === undefined) {
-    for (const text of missing) output.printLine(`${role.name}: their bodies are not checked: ${text}`)
+  if (needed.length > 0 && directory === undefined) {
+    for (const text of await findMissingFiles(needed, directory))
+      output.printLine(`${role.name}: their bodies are not checked: ${text}`)
     return 0
   }
   let problems = 0
-  for (const archivable of role.archives ?? [])
-    problems += await checkStubs({ ...subject, directory, archivable }, readDocuments(archivable.spec))
+  for (const archivable of role.archives ?? []) {
+    // Also stubs without a record must be found.
+    if (needed.length === 0 && !(await hasStub(readDocuments(archivable.spec)))) continue
+    problems += await checkStubs({ ...subject, archivable }, readDocuments)
+  }
   return problems
+}
+
+async function hasStub(documents: AsyncIterable<object>): Promise<boolean> {
+  for await (const document of documents) if (isStub(document)) return true
+  return false
 }
 
 /** The lines of a file. Throws `StartError` when it cannot be read. */

@@ -2,11 +2,17 @@ import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
 import { StartError } from '#lib/base/start-error.ts'
-import type { Archivable, RoleOperations } from '#lib/role/operations.ts'
+import type { Archivable, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import { type Command, type CommandOutput, problemsText } from '../../app/run.ts'
 import { COMMAND_PURPOSES, databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from '../databases.ts'
-import { archiveCollection, checkStubs, restoreStubs } from './archived-collection.ts'
+import {
+  type ArchiveSubject,
+  archiveCollection,
+  checkStubs,
+  forgetFiles,
+  restoreStubs,
+} from './archived-collection.ts'
 
 /** The roles with collections that can be archived. */
 export const ARCHIVING_ROLES: readonly RoleName[] = ['payments', 'balances']
@@ -59,17 +65,28 @@ async function runTask(
       await store.close()
     }
   }
-  // Before the store, whose writers it locks out for a moment.
-  const snapshot = await databases.openSnapshot([role], 'ordered')
-  const store = await databases.openStore(role, 'verify')
-  try {
-    const documents = readerOf(snapshot, databases.nameOf(role), output.printProgress)(archivable.spec)
-    const work = task.kind === 'check' ? checkStubs : restoreStubs
-    return await work({ role, store, archivable, output, ...task }, documents)
-  } finally {
-    await store.close()
-    await snapshot.close()
+  const onSnapshot = async <T>(
+    work: (subject: ArchiveSubject, readDocuments: ReadDocuments) => Promise<T>,
+  ): Promise<T> => {
+    // Before the store, whose writers it locks out for a moment.
+    const snapshot = await databases.openSnapshot([role], 'ordered')
+    const store = await databases.openStore(role, 'verify')
+    try {
+      const { directory } = task
+      return await work(
+        { role, store, archivable, output, directory },
+        readerOf(snapshot, databases.nameOf(role), output.printProgress),
+      )
+    } finally {
+      await store.close()
+      await snapshot.close()
+    }
   }
+  if (task.kind === 'check') return await onSnapshot(checkStubs)
+  const problems = await onSnapshot(restoreStubs)
+  // A second look: another run may have archived something since the first.
+  if (problems === 0) await onSnapshot(forgetFiles)
+  return problems
 }
 
 /** The words of the command. Throws `StartError` for others. */

@@ -1,7 +1,7 @@
 import type { Keys } from '#lib/base/crypto/keys.ts'
 import { now } from '#lib/base/time.ts'
 import { upsert } from '#lib/patterns/update.ts'
-import type { Archivable, RoleOperations } from '#lib/role/operations.ts'
+import type { Archivable, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import { type ArchiveCount, archiveDocuments } from '#lib/store/archive/archive-documents.ts'
 import { createArchiveFile } from '#lib/store/archive/archive-file.ts'
 import type { ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
@@ -12,9 +12,9 @@ import { type ArchivedSpec, isStub, placeOf } from '#lib/store/archive/archived-
 import type { Body } from '#lib/store/check.ts'
 import { ArchiveUnavailable, Conflict } from '#lib/store/errors.ts'
 import { keyOf } from '#lib/store/lookup.ts'
-import type { Collection, Fields, Store } from '#lib/store/store.ts'
+import type { Fields, Store } from '#lib/store/store.ts'
 import type { CommandOutput } from '../../app/run.ts'
-import { listArchiveFiles } from './archive-files.ts'
+import { type NeededFile, readNeededFiles } from './archive-files.ts'
 
 /** A collection that can be archived, its open database as it is stored, and the directory of the files. */
 export interface ArchiveSubject {
@@ -76,51 +76,69 @@ export async function archiveCollection({
     printLine(`${role.name}: ${left} of ${spec.name} changed meanwhile, or are too large: they stay`)
 }
 
-/** Reads the body of each archived document. Prints the files that cannot be read, and returns their number. */
+/**
+ * Reads the body of each archived document. Prints the files that cannot be read or have no record, and returns the number of these
+ * problems.
+ */
 export async function checkStubs(
-  { role, archivable, directory, output }: ArchiveSubject,
-  documents: AsyncIterable<object>,
+  {
+    role,
+    archivable,
+    directory,
+    output,
+  }: Omit<ArchiveSubject, 'store' | 'directory'> & {
+    readonly directory: string | undefined
+  },
+  readDocuments: ReadDocuments,
 ): Promise<number> {
   const spec = specOf(archivable)
   const reader = createArchiveReader(directory)
   const unreadable = createUnreadable(role.name, spec.name)
+  const named = new Set<string>()
+  const recorded = await recordsOf(archivable, readDocuments)
+  const check = async (stub: Body): Promise<void> => {
+    named.add(placeOf(spec, stub).file)
+    await reader.readBody(spec, stub)
+  }
   let checked = 0
-  for await (const stubs of sortedStubs(spec, documents)) {
+  for await (const stubs of sortedStubs(spec, readDocuments(spec))) {
     for (const stub of stubs) {
       checked += 1
-      await unreadable.note(reader.readBody(spec, stub))
+      await unreadable.note(check(stub))
     }
   }
   output.printLine(
     `${role.name}: ${checked} archived documents of ${spec.name}, ${unreadable.count()} unreadable`,
   )
-  return unreadable.print(output)
+  // Again: a run that began meanwhile has stored its record before its stubs.
+  recorded.push(...(await recordsOf(archivable, readDocuments)))
+  const unrecorded = [...named].filter((name) => !recorded.some(({ file }) => file === name))
+  for (const file of unrecorded)
+    output.printLine(`PROBLEM  ${role.name}: documents of ${spec.name} need ${file}, which has no record`)
+  return unreadable.print(output) + unrecorded.length
 }
 
 /**
- * Replaces each stub by its whole document, unless that has been written whole meanwhile. Prints the files that cannot be read, and
- * returns their number.
+ * Replaces each stub by its whole document, unless that has been written whole meanwhile. Prints the files that cannot be read and how
+ * many documents another process changed at the same time, and returns the number of these problems.
  */
 export async function restoreStubs(
   { role, archivable, store, directory, output }: ArchiveSubject,
-  documents: AsyncIterable<object>,
+  readDocuments: ReadDocuments,
 ): Promise<number> {
   const spec = specOf(archivable)
   const reader = createArchiveReader(directory)
   const collection = await store.collection<Body>(spec)
-  const files = await store.collection<ArchiveFileRecord>(ARCHIVE_FILES)
-  const records = await listArchiveFiles(store, spec.name)
   const unreadable = createUnreadable(role.name, spec.name)
   let [restored, left] = [0, 0]
   const restore = async (key: Fields): Promise<void> => {
     const stub = await collection.get(key)
     if (stub === undefined || !isStub(stub)) return
     const { version, ...whole } = await readWhole(spec, stub, reader)
-    const is_written = await isReplaced(collection, whole, version)
-    if (is_written) restored += 1
+    if (await isDone(collection.replace(whole, version))) restored += 1
     else left += 1
   }
-  for await (const stubs of sortedStubs(spec, documents)) {
+  for await (const stubs of sortedStubs(spec, readDocuments(spec))) {
     for (let at = 0; at < stubs.length; at += WRITES_MAX)
       await Promise.all(
         stubs.slice(at, at + WRITES_MAX).map((stub) => unreadable.note(restore(keyFieldsOf(spec, stub)))),
@@ -131,12 +149,42 @@ export async function restoreStubs(
     `${role.name}: ${restored} documents of ${spec.name} were restored, ${unreadable.count()} unreadable`,
   )
   if (left > 0)
-    output.printLine(`${role.name}: ${left} of ${spec.name} changed meanwhile: repeat the command`)
-  // No stub names them any more.
-  if (left === 0 && unreadable.count() === 0)
-    for (const { collection: name, file, version } of records)
-      await files.delete({ collection: name, file }, version)
-  return unreadable.print(output)
+    output.printLine(
+      `PROBLEM  ${role.name}: ${left} documents of ${spec.name} changed meanwhile: repeat the command`,
+    )
+  return unreadable.print(output) + (left > 0 ? 1 : 0)
+}
+
+/**
+ * Deletes the records of the files that no stub names any more. The record of a run that has not ended stays: the run may still write
+ * stubs. Also a run that began after the records were read loses none, so another `archive` may run at the same time.
+ */
+export async function forgetFiles(
+  { role, archivable, store, output }: Omit<ArchiveSubject, 'directory'>,
+  readDocuments: ReadDocuments,
+): Promise<void> {
+  const spec = specOf(archivable)
+  // Before the documents: a file whose run has ended gets no new stubs.
+  const records = await recordsOf(archivable, readDocuments)
+  if (records.length === 0) return
+  const named = new Set<string>()
+  for await (const document of readDocuments(spec))
+    if (isStub(document)) named.add(placeOf(spec, document).file)
+  const files = await store.collection<ArchiveFileRecord>(ARCHIVE_FILES)
+  for (const { collection, file, ended_at } of records) {
+    if (named.has(file)) continue
+    if (ended_at === undefined) {
+      output.printLine(`${role.name}: keep ${file}: its run has not ended, or was killed`)
+      continue
+    }
+    const stored = await files.get({ collection, file })
+    if (stored !== undefined) await isDone(files.delete({ collection, file }, stored.version))
+  }
+}
+
+async function recordsOf(archivable: Archivable, readDocuments: ReadDocuments): Promise<NeededFile[]> {
+  const files = await readNeededFiles({ archives: [archivable] }, readDocuments)
+  return files.filter(({ collection }) => collection === archivable.spec.name)
 }
 
 function specOf({ spec }: Archivable): ArchivedSpec {
@@ -149,9 +197,10 @@ function keyFieldsOf(spec: ArchivedSpec, document: Body): Fields {
   return keyOf(spec)(document as Fields)
 }
 
-async function isReplaced(collection: Collection<Body>, document: Body, version: number): Promise<boolean> {
+/** Whether a guarded write was done: another process may have changed the document first. */
+async function isDone(write: Promise<unknown>): Promise<boolean> {
   try {
-    await collection.replace(document, version)
+    await write
     return true
   } catch (error) {
     if (error instanceof Conflict) return false

@@ -97,11 +97,11 @@ async function productionDemo(): Promise<{ readonly demo: () => Demo; readonly s
   return { demo: () => ({ ...system.demo(), merchants: [merchant] }), service_id: route.serviceId }
 }
 
-/** Opens the payments of the stopped system. */
-async function openPayments() {
+/** Opens the payments of a stopped system. */
+async function openPayments(home = system.home) {
   const store = await openStore({
     database: databaseOf('multihub', 'payments'),
-    directory: join(system.home, 'data'),
+    directory: join(home, 'data'),
   })
   const keys = readKeys(readConfig(KEY_SETTINGS, await variables()), ['person', 'search'])
   return { ...(await openPaymentsStore(store, keys)), store, [Symbol.asyncDispose]: () => store.close() }
@@ -120,6 +120,16 @@ async function age(payment_id: string, service_id: string): Promise<void> {
   const changes = { environment: 'production', service_id, updated_at: ENDED_AT } as const
   const aged = { ...payment, ...account, attempts, ...changes }
   await opened.payments.insert({ ...erasePayment(aged, 'request', ENDED_AT), effects: [] })
+}
+
+/** Deletes the record of the only file that payments need, and returns the name of the file. */
+async function forgetRecord(home: string): Promise<string> {
+  await using opened = await openPayments(home)
+  const [record] = await opened.archive_files.find('key', { equals: ['payments'] }, { limit: 1 })
+  if (!record) throw new Error('there is no record of a file')
+  const { collection, file, version } = record
+  await opened.archive_files.delete({ collection, file }, version)
+  return file
 }
 
 /** What a command prints about payments. */
@@ -215,6 +225,10 @@ test(
     )
     const { MULTIHUB_ARCHIVE: _, ...unset } = restored
     expect((await runHere(verify, [], unset)).output).toContain('their bodies are not checked')
+    const file = await forgetRecord(restored.MULTIHUB_HOME)
+    expect((await runHere(verify, [], unset)).output).toContain(
+      `PROBLEM  payments: documents of payments need ${file}, which has no record`,
+    )
     await system.stop()
     await system.start()
     expect((await merchant.status(c_id)).body.error.code).toBe(2002)

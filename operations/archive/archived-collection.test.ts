@@ -1,0 +1,142 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { now } from '#lib/base/time.ts'
+import type { ReadDocuments } from '#lib/role/operations.ts'
+import { ARCHIVE_FILES, type ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
+import { type ArchivedSpec, isStub } from '#lib/store/archive/archived-document.ts'
+import type { Collection, CollectionSpec, Store, Stored } from '#lib/store/store.ts'
+import { openTestStore, type TestStore } from '../../test/support/store.ts'
+import {
+  type ArchiveSubject,
+  archiveCollection,
+  checkStubs,
+  forgetFiles,
+  restoreStubs,
+} from './archived-collection.ts'
+
+interface Item {
+  readonly id: string
+  readonly text: string
+}
+
+const ITEMS: ArchivedSpec = { name: 'items', partition: ['id'], key: ['id'], archive: { keeps: [] } }
+
+let directory: string
+let opened: TestStore
+let items: Collection<Item>
+let files: Collection<ArchiveFileRecord>
+let lines: string[]
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-archive-'))
+  opened = await openTestStore()
+  items = await opened.store.collection<Item>(ITEMS)
+  files = await opened.store.collection<ArchiveFileRecord>(ARCHIVE_FILES)
+  lines = []
+  await items.insert({ id: 'a', text: 'body' })
+})
+afterEach(async () => {
+  await opened[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const listItems = () => items.find('key', { equals: ['a'] }, { limit: 10 })
+const listRecords = () => files.find('key', { equals: ['items'] }, { limit: 10 })
+
+function subjectOn(store: Store): ArchiveSubject {
+  return {
+    role: { name: 'payments' },
+    archivable: {
+      spec: ITEMS,
+      async *list() {
+        yield* await listItems()
+      },
+    },
+    store,
+    directory,
+    output: { printLine: (line) => void lines.push(line), printProgress() {} },
+  }
+}
+
+const archive = (): Promise<void> =>
+  archiveCollection({ ...subjectOn(opened.store), before: now(), keys: testKeys() })
+
+/** Reads the documents as they are now, whatever happens until they are read. */
+async function takeSnapshot(): Promise<ReadDocuments> {
+  const contents = new Map<string, readonly Stored<object>[]>([
+    [ITEMS.name, await listItems()],
+    [ARCHIVE_FILES.name, await listRecords()],
+  ])
+  return async function* readDocuments<D extends object>({ name }: CollectionSpec) {
+    yield* (contents.get(name) ?? []) as readonly D[]
+  }
+}
+
+/** Restores what is archived now, and forgets the files that are not needed. */
+async function restore(subject = subjectOn(opened.store)): Promise<number> {
+  const problems = await restoreStubs(subject, await takeSnapshot())
+  if (problems === 0) await forgetFiles(subject, await takeSnapshot())
+  return problems
+}
+
+test('what is restored needs no file, and the record of the file is deleted', async () => {
+  await archive()
+  expect(await restore()).toBe(0)
+  expect([await listItems(), await listRecords()]).toMatchObject([[{ id: 'a', text: 'body' }], []])
+})
+
+test('a run beside a restore keeps the record of its file', async () => {
+  const before = await takeSnapshot()
+  await archive()
+  expect(await restoreStubs(subjectOn(opened.store), before)).toBe(0)
+  await forgetFiles(subjectOn(opened.store), before)
+  await forgetFiles(subjectOn(opened.store), await takeSnapshot())
+  expect((await listItems()).every(isStub)).toBe(true)
+  expect(await listRecords()).toHaveLength(1)
+})
+
+test('the record of a run that has not ended stays, and is named', async () => {
+  const record = { collection: 'items', file: 'items-2026-01-01-000000000000.jsonl.gz', began_at: now() }
+  await files.insert(record)
+  expect(await restore()).toBe(0)
+  expect(await listRecords()).toHaveLength(1)
+  expect(lines).toContain(`payments: keep ${record.file}: its run has not ended, or was killed`)
+})
+
+test('a document that changes while it is restored is a problem, and no record is deleted', async () => {
+  await archive()
+  const changing: Store = {
+    ...opened.store,
+    async collection<D extends object>(spec: CollectionSpec) {
+      const collection = await opened.store.collection<D>(spec)
+      return {
+        ...collection,
+        async get(...parameters: Parameters<Collection<D>['get']>) {
+          const stored = await collection.get(...parameters)
+          if (stored !== undefined) await collection.replace(stored, stored.version)
+          return stored
+        },
+      }
+    },
+  }
+  expect(await restore(subjectOn(changing))).toBe(1)
+  expect(lines).toContain('PROBLEM  payments: 1 documents of items changed meanwhile: repeat the command')
+  expect(await listRecords()).toHaveLength(1)
+  expect(await restore()).toBe(0)
+  expect(await listRecords()).toHaveLength(0)
+})
+
+test('a check finds stubs of a file without a record, also of a file that is away', async () => {
+  await archive()
+  const [record] = await listRecords()
+  if (!record) throw new Error('there is no record')
+  const check = async (from: string | undefined): Promise<number> =>
+    await checkStubs({ ...subjectOn(opened.store), directory: from }, await takeSnapshot())
+  expect(await check(directory)).toBe(0)
+  await files.delete({ collection: 'items', file: record.file }, record.version)
+  expect(await check(directory)).toBe(1)
+  expect(lines).toContain(`PROBLEM  payments: documents of items need ${record.file}, which has no record`)
+  expect(await check(undefined)).toBe(2)
+})
