@@ -10,9 +10,15 @@ import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import { useClock } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { EffectDocument } from '#lib/patterns/effects/effect.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
+import type { TestDocument } from '#lib/store/test-end.ts'
+import { ATTACHMENTS } from '../../services/attachments/store/attachments-store.ts'
+import { PAYMENTS } from '../../services/payments/store/payments.ts'
 import { CHARGEBACKS } from '../../services/support/chargebacks/store/chargebacks.ts'
 import type { Comment } from '../../services/support/comments/domain/comment.ts'
 import { REFUND_COMMENTS, TICKET_COMMENTS } from '../../services/support/comments/store/comments.ts'
+import { REFUNDS } from '../../services/support/refunds/store/refunds.ts'
+import { TICKETS } from '../../services/support/tickets/store/tickets.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { type SupportClient, type SupportSystem, startSupport } from './support.fixture.ts'
@@ -79,6 +85,26 @@ const isRefused = (
     (seen) => seen === code,
   )
 
+/** Creates a payment with a ticket, a refund and a chargeback, and waits until all have ended: their retention begins then. */
+async function createEnded(): Promise<SupportOfPayment> {
+  const ids = await createSupportOfPayment(system, shop, 'Asha')
+  await areEnded('payments', PAYMENTS, [ids.payment_id])
+  await areEnded('support', TICKETS, [ids.ticket_id])
+  await areEnded('support', REFUNDS, [ids.refund_id])
+  await areEnded('support', CHARGEBACKS, [ids.chargeback_id])
+  return ids
+}
+
+/** Waits until nothing of these documents is left to do. */
+async function areEnded(role: string, spec: CollectionSpec, ids: readonly string[]): Promise<void> {
+  const stored = await system.roles.storeOf(role).collection<TestDocument>(spec)
+  for (const id of ids)
+    await eventually(
+      () => stored.find('by_id', { equals: [id] }, { limit: 1 }),
+      (found) => found?.[0]?.test_ended_at !== undefined,
+    )
+}
+
 /** How many comments the store has of the payment's ticket and refund. */
 async function commentsOf({ ticket_id, refund_id }: SupportOfPayment): Promise<number> {
   const store = system.roles.storeOf('support')
@@ -91,7 +117,7 @@ async function commentsOf({ ticket_id, refund_id }: SupportOfPayment): Promise<n
 
 // O25
 test('what has ended at support is deleted with its comments and files, also after an outage in between', async () => {
-  const ids = await createSupportOfPayment(system, shop, 'Asha')
+  const ids = await createEnded()
   expect(await commentsOf(ids)).toBe(3)
   // Files cannot be deleted, so what has files waits; the payment and the refund do not.
   system.roles.setStoreUnavailable('attachments', true)
@@ -107,6 +133,7 @@ test('what has ended at support is deleted with its comments and files, also aft
   expect(await commentsOf(ids)).toBe(0)
   const { EXPIRED } = AttachmentStatus
   expect(await files(ids)).toEqual([EXPIRED, EXPIRED])
+  await areEnded('attachments', ATTACHMENTS, ids.file_ids)
   // What is left of a file ends one retention later.
   clock.stepWall(8 * DAY_MS)
   await isRefused(fileCodes, ids, 13_001)
@@ -114,7 +141,7 @@ test('what has ended at support is deleted with its comments and files, also aft
 
 // O25
 test('the references of what was deleted are free, and name something new', async () => {
-  const ids = await createSupportOfPayment(system, shop, 'Asha')
+  const ids = await createEnded()
   const repeat = {
     ticket: { title: 'a', description: 'b', category: 'other', identifiers: { c_id: ids.ticket_c_id } },
     refund: { amount: '5', identifiers: { c_id: ids.refund_c_id } },
@@ -155,6 +182,7 @@ test('a chargeback that outlives its payment can be won, and nothing waits for t
     (answer) => answer !== undefined,
   )
   const chargebackId = opened?.chargeback?.chargebackId ?? ''
+  await areEnded('payments', PAYMENTS, [paymentId])
   clock.stepWall(8 * DAY_MS)
   await eventually(
     () => codeOf(() => system.operator(PaymentService).getPayment({ paymentId })),
