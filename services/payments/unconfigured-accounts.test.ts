@@ -2,9 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { ProviderAccountService } from '#gen/multihub/payments/v1/provider_account_service_pb.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
 import { startProvider } from './scripted-provider.fixture.ts'
 
@@ -49,6 +54,41 @@ test('an account that was taken out of the settings is reported while its paymen
     }
     await using system = await startPayments({ directory })
     expect(await unconfigured(system)).toEqual({ accounts: [['gone', 2]], count: 2 })
+  } finally {
+    await provider.stop()
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
+/** The failed tries of the polls so far. */
+async function failedPolls(): Promise<number> {
+  const [, count = '0'] =
+    /^multihub_effect_failures_total\{kind="poll_provider"\} (\d+)$/m.exec(await metricsText()) ?? []
+  return Number(count)
+}
+
+test('a refund at such an account is not among them, and fails at each of its polls', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'multihub-unconfigured-'))
+  const provider = await startProvider()
+  const { url: base_url, key } = provider
+  const gone = { connector: 'sandbox', environment: 'test', account_id: 'gone', base_url, key }
+  try {
+    {
+      await using system = await startPayments({ directory, accounts: [gone] })
+      provider.answer('success')
+      const { paymentId, merchantId, cId } = await system.deposit(AMOUNT, { accounts: ['gone'] })
+      await system.waitForStatus(paymentId, PaymentStatus.SUCCESS)
+      provider.answer('pending')
+      const refunds = system.roles.client(PaymentRefundService, 'support')
+      const owner = { merchantId, environment: Environment.TEST, paymentCId: cId }
+      const refundId = uuidv7()
+      await refunds.reserveRefund({ ...owner, policy: {}, refundId, cId: refundId, reason: '' })
+      await refunds.approveRefund({ ...owner, refundId })
+    }
+    const before = await failedPolls()
+    await using system = await startPayments({ directory })
+    await eventually(failedPolls, (count = 0) => count > before)
+    expect(await unconfigured(system)).toEqual({ accounts: [], count: 0 })
   } finally {
     await provider.stop()
     await rm(directory, { recursive: true, force: true })
