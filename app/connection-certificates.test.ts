@@ -9,9 +9,16 @@ import { certificateProblems, measureCertificates } from '#lib/http/certificate-
 import { listen } from '#lib/http/network.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { type Certificates, makeAuthority } from '../test/support/certificates.ts'
+import { eventually } from '../test/support/eventually.ts'
 import { freePort } from '../test/support/free-port.ts'
+import { installManualClock } from '../test/support/manual-clock.ts'
 import { describeWith } from '../test/support/needs.ts'
-import { type ConnectionSettings, readConnectionCertificates } from './connection-certificates.ts'
+import {
+  type ConnectionSettings,
+  readConnectionCertificates,
+  watchConnectionCertificates,
+} from './connection-certificates.ts'
+import { createLifecycle } from './lifecycle.ts'
 
 const DAY_MS = 86_400_000
 const NO_SETTINGS: ConnectionSettings = {
@@ -155,6 +162,32 @@ describeWith('openssl')('the certificates of connections', () => {
       { setting: 'NATS_TLS_CA', ends: [] },
       { setting: 'NATS_URL', ends: [] },
     ])
+  })
+
+  test('they are read at the start and again after an hour, when one can have been renewed', async () => {
+    using manual = installManualClock()
+    const lifecycle = createLifecycle()
+    const [old, renewed] = [
+      await authority.issue('old', { days: 3 }),
+      await authority.issue('renewed', { days: 90 }),
+    ]
+    const server = createTlsServer({ key: await readFile(old.key), cert: await readFile(old.certificate) })
+    const mongodb_uri = mongodbAt(await open(server))
+    const certificates = watchConnectionCertificates(lifecycle, { ...NO_SETTINGS, mongodb_uri })
+    const untilItEndsIn = (days: number) =>
+      eventually(
+        async () => certificates()[0]?.ends[0]?.end_ms ?? 0,
+        (end_ms = 0) => Math.ceil((end_ms - Date.now()) / DAY_MS) === days,
+      )
+    await manual.advance(0)
+    await untilItEndsIn(3)
+    server.setSecureContext({
+      key: await readFile(renewed.key),
+      cert: await readFile(renewed.certificate),
+    })
+    await manual.advance(3_600_000)
+    await untilItEndsIn(90)
+    await lifecycle.stop(0)
   })
 
   test('without TLS nothing is read', async () => {

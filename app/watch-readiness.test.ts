@@ -59,6 +59,15 @@ test('names the reason of each part that is not ready, and forgets it when the p
   expect(state().unready_parts).toEqual(['clock (the clock is 7 s ahead)'])
 })
 
+test('a certificate of a connection that has expired is named, and the process stays ready', async () => {
+  const subject = 'the certificate of the server nats:4222 of NATS_URL'
+  const ends = [{ subject, end_ms: manual.now_ms() }]
+  const { lifecycle, parts, state } = processOf({ certificates: () => [{ setting: 'NATS_URL', ends }] })
+  await watchReadiness(lifecycle, parts)
+  const limitation = expect.stringMatching(`^certificate: ${subject} expired at 20.*Z: renew it$`)
+  expect(state()).toEqual({ ready: true, unready_parts: [], limitations: [limitation] })
+})
+
 describeWith('openssl')('the certificate of a process', () => {
   let authority: Certificates
   let material: TlsMaterial
