@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { systemErrorCode } from '#lib/base/files.ts'
 import { createSemaphore } from '#lib/base/limit.ts'
-import { withTimeout } from '#lib/base/time.ts'
+import { clock, withTimeout } from '#lib/base/time.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import type { Body } from '../check.ts'
@@ -29,7 +29,7 @@ const reads = counter(
 interface ReaderLimits {
   /** The most bytes of lines that are kept for the next reads. */
   readonly cache_bytes?: number
-  /** How long one body may take, and how long it may wait for others before. */
+  /** How long one body may take, with the time for which it waits for others. */
   readonly limit_ms?: number
 }
 
@@ -42,6 +42,8 @@ export interface ArchiveReader {
 /** Some hundred blocks: a page of payments of one time is in a few of them. */
 const CACHE_BYTES = 16 * 1_024 ** 2
 const LIMIT_MS = 2_000
+/** The limit of a command, which no caller waits for. */
+export const COMMAND_LIMIT_MS = 60_000
 /** A file system that hangs keeps its threads, and names of hosts are resolved and blocks inflated by the same 4 threads. */
 const READS_MAX = 2
 /** Two pages of the largest size. */
@@ -68,6 +70,7 @@ export function createArchiveReader(directory: string | undefined, limits: Reade
     if (directory === undefined) throw new Error('MULTIHUB_ARCHIVE names no directory')
     // What needs a body would wait for nothing, and in the ledger all commands of its batch with it.
     if (hanging === READS_MAX) throw new Error('the reads before it hang')
+    const began_ms = clock.monotonic_ms()
     await semaphore.acquire(limit_ms)
     // A read that hangs keeps its place: more of them would keep all threads.
     let [is_over, is_hanging] = [false, false]
@@ -76,7 +79,7 @@ export function createArchiveReader(directory: string | undefined, limits: Reade
       is_over = true
       if (is_hanging) hanging -= 1
     })
-    const block = await withTimeout(reading, limit_ms)
+    const block = await withTimeout(reading, limit_ms - (clock.monotonic_ms() - began_ms))
     if (block !== undefined) return block
     if (!is_over) {
       is_hanging = true
