@@ -11,6 +11,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { role as balances } from '../../balances/service.ts'
 import { role as merchants } from '../../merchants/service.ts'
 import { type DoorAnswer, startDoor, type TestDoor } from '../backoffice.fixture.ts'
+import { APPROVAL_HEADER } from '../rpc/principal-service.ts'
 
 const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
 const GET_BALANCES = 'multihub.balances.v1.BalanceService/GetBalances'
@@ -276,6 +277,25 @@ describe('while a policy exists', () => {
       expect((await update(reader, fields)).status).toBe(200)
     }
     expect((await update(helper, { name: 'renamed' })).status).toBe(200)
+  })
+
+  // O5.4: two processes may execute one approval, and either may be lost before it has stored that.
+  test('a repeated approved call brings back nothing that was changed after it', async () => {
+    const headers = { [APPROVAL_HEADER]: uuidv7() }
+    const reader = await door.newPrincipal(['read'])
+    const { updatePrincipal } = door.roles.client(PrincipalService, 'backoffice')
+    const approved = { principalId: reader.id, rights: ['money'] }
+    expect((await updatePrincipal(approved, { headers })).principal?.rights).toEqual(['money'])
+    await updatePrincipal({ principalId: reader.id, rights: ['read'] })
+    expect((await updatePrincipal(approved, { headers })).principal?.rights).toEqual(['read'])
+
+    const { setApprovalPolicy, listApprovalPolicies } = door.roles.client(ApprovalService, 'backoffice')
+    const loose = { rpc: ADJUST, currency: 'JPY', aboveMinor: 9n }
+    await setApprovalPolicy(loose, { headers })
+    await setApprovalPolicy({ ...loose, aboveMinor: 1n })
+    await setApprovalPolicy(loose, { headers })
+    const { policies } = await listApprovalPolicies({})
+    expect(policies.find(({ currency }) => currency === 'JPY')?.aboveMinor).toBe(1n)
   })
 
   // O5

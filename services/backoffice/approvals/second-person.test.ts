@@ -26,8 +26,8 @@ import type { Principal } from '../domain/principal.ts'
 import type { CallOwner } from '../door/call-owner.ts'
 import { idOf } from '../door/message-fields.ts'
 import { APPROVAL_HEADER } from '../rpc/principal-service.ts'
-import { decide, propose } from './domain/approval.ts'
-import { startSecondPerson } from './second-person.ts'
+import { approvalId, decide, executed, propose } from './domain/approval.ts'
+import { rowOf, startSecondPerson } from './second-person.ts'
 import { openApprovals } from './store/approvals.ts'
 import { decideApproval } from './use-cases/decide-approval.ts'
 
@@ -258,6 +258,38 @@ test('a call that hangs delays no other call of its owner, also not one that is 
   }
 })
 
+// O5.4: else a right that was withdrawn meanwhile would come back.
+test('a call that waited for its turn is not executed when another process has executed it meanwhile', async () => {
+  using clock = installManualClock()
+  await using opened = await openTestStore()
+  const approvals = await openApprovals(opened.store)
+  const answer = Promise.withResolvers<void>()
+  const called: string[] = []
+  const callOwner: CallOwner = async (_method, request) => {
+    called.push(idOf(request as Message, 'operationId'))
+    await answer.promise
+    return create(AdjustResponseSchema)
+  }
+  const ids = Array.from({ length: 11 }, (_, number) => `o${number}`)
+  for (const id of ids) {
+    const request = toBinary(AdjustRequestSchema, create(AdjustRequestSchema, { operationId: id }))
+    await approvedCall(approvals, { approval_id: id, rpc: ADJUST, request })
+    await clock.advance(1)
+  }
+  const getPrincipal = async () => PROPOSER
+  const process = startSecondPerson({ approvals, getPrincipal, callOwner, show: () => '{}' })
+  const swept = process.sweep()
+  await eventually(
+    async () => called.length,
+    (count) => count === 10,
+  )
+  await approvals.update('o10', (current) => executed(current, 0))
+  answer.resolve()
+  await swept
+  await process.stop()
+  expect(called).toEqual(ids.slice(0, 10))
+})
+
 test('calls that this release cannot execute keep no other of their owner from being executed', async () => {
   using clock = installManualClock()
   await using opened = await openTestStore()
@@ -336,4 +368,27 @@ test.each([
   await process.execute(await approvedCall(approvals, call))
   await process.stop()
   expect(sent.map((headers) => headers[header])).toEqual([value])
+})
+
+// O5.4: the owner recognises the repetition by the approval, where the call has no operation id.
+test('who repeats an approved call sends it under its approval', async () => {
+  await using opened = await openTestStore()
+  const approvals = await openApprovals(opened.store)
+  await approvals.setPolicy({ rpc: ADJUST, currency: 'INR', above_minor: 100n })
+  const rpc = rowOf(ADJUST)
+  const amount = { minor: 500n, currency: 'INR' }
+  const request = create(AdjustRequestSchema, { merchantId: '1', operationId: 'o1', amount })
+  const callOwner: CallOwner = async () => create(AdjustResponseSchema)
+  const getPrincipal = async () => PROPOSER
+  const process = startSecondPerson({ approvals, getPrincipal, callOwner, show: () => '{}' })
+  await process.stop()
+  const approval_id = approvalId(ADJUST, 'o1', 1)
+  await approvedCall(approvals, { approval_id, rpc: ADJUST, request: toBinary(rpc.method.input, request) })
+  const sent: unknown[] = []
+  const send: Parameters<typeof process.guard>[1] = async (metadata) => {
+    sent.push(metadata)
+    return create(AdjustResponseSchema)
+  }
+  await process.guard({ rpc, principal: PROPOSER, request, reason: undefined }, send, undefined)
+  expect(sent).toEqual([{ [APPROVAL_HEADER]: approval_id }])
 })

@@ -67,21 +67,24 @@ export interface SecondPersonDeps {
 /**
  * Holds back calls that one person may not make alone (O5). `guard` runs before the call of the owner. It throws 8801 with the id and
  * status of the approval, and PERMISSION_DENIED for a decision of a principal that may not be the second person. `execute` calls the
- * owner under the operation id of the approved call, so that the owner acts once. Each process repeats it every 5 s while the answer
- * is unknown.
+ * owner under the operation id of the approved call, so that the owner acts once; the back office itself, whose calls may have none,
+ * acts once per approval id. Each process repeats it every 5 s while the answer is unknown.
  */
 export function startSecondPerson(deps: SecondPersonDeps) {
   const { approvals, callOwner, show } = deps
 
-  async function execute(approval: Approval): Promise<Approval> {
-    if (approval.status !== 'approved') return approval
+  async function execute(read: Approval): Promise<Approval> {
+    const { approval_id } = read
+    // The call may have waited for its turn, and another process may have executed it meanwhile.
+    const approval = await approvals.get(approval_id)
+    if (approval?.status !== 'approved') return approval ?? read
     const rpc = rowOf(approval.rpc)
     const { input } = rpc.method
     let error_code = 0
     try {
       const headers = {
         [PRINCIPAL_HEADER]: approval.proposer_id,
-        [APPROVAL_HEADER]: approval.approval_id,
+        [APPROVAL_HEADER]: approval_id,
         ...(approval.audit_id === undefined ? {} : { [AUDIT_HEADER]: approval.audit_id }),
       }
       await callOwner(rpc.method, fromBinary(input, approval.request), { headers })
@@ -92,9 +95,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       }
       error_code = errorCodeOf(error)
     }
-    return (
-      (await approvals.update(approval.approval_id, (current) => executed(current, error_code))) ?? approval
-    )
+    return (await approvals.update(approval_id, (current) => executed(current, error_code))) ?? approval
   }
 
   const guard: SecondPerson = async (call, send, audit_id) => {
@@ -114,7 +115,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       if (status !== 'approved' && status !== 'executed') throw waits(present)
       // An approved call is executed once, also after its approval would have expired.
       await execute(present)
-      return send()
+      return send({ [APPROVAL_HEADER]: present.approval_id })
     }
     const moved = await findHeldBack(deps, call)
     if (moved === undefined) return send()

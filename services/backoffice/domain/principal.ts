@@ -1,6 +1,7 @@
 import { sha256Hex } from '#lib/base/crypto/hash.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import type { DoneOperation } from '#lib/patterns/idempotency/done-operations.ts'
+import type { ChangedByApprovals } from './approval-ids.ts'
 import { MERCHANT_RIGHTS, RIGHTS, type Right } from './rights.ts'
 
 /** A token of a principal. Only its SHA-256 is kept. */
@@ -12,7 +13,7 @@ export interface PrincipalToken {
 }
 
 /** A person or program that may call the back office (O1). */
-export interface Principal {
+export interface Principal extends ChangedByApprovals {
   readonly principal_id: string
   readonly name: string
   readonly kind: 'person' | 'program'

@@ -24,12 +24,12 @@ export type Act = (
 ) => Promise<Message>
 
 /**
- * Runs before the call of the owner: returns the result of `send`, or throws if the call needs a second person first (O5). A
- * proposal is stored with the id of its act.
+ * Runs before the call of the owner: returns the result of `send`, or throws if the call needs a second person first (O5). The call of
+ * an approval is sent with metadata that names it. A proposal is stored with the id of its act.
  */
 export type SecondPerson = (
   call: OperatorCall,
-  send: () => Promise<Message>,
+  send: (metadata?: Readonly<Record<string, string>>) => Promise<Message>,
   audit_id: string | undefined,
 ) => Promise<Message>
 

@@ -127,9 +127,9 @@ function createForwarder(
       checkForm(rpc, principal, request)
       if (reason === 'malformed') throw wrongReason()
       const sealToken = page_tokens?.open(request, principal.principal_id)
-      const callUnary = (): Promise<Message> =>
+      const callUnary = (of_approval: Readonly<Record<string, string>> = {}): Promise<Message> =>
         callOwner(method, request, {
-          headers: { ...metadata, [PRINCIPAL_HEADER]: principal.principal_id },
+          headers: { ...metadata, ...of_approval, [PRINCIPAL_HEADER]: principal.principal_id },
           // An act goes on when its caller has gone, so that its outcome becomes known.
           ...(is_act ? {} : { signal: context.signal }),
         })

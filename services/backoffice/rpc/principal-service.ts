@@ -77,9 +77,9 @@ export function createPrincipalRpc(
         rights,
         expires_at: neverExpires ? ('never' as const) : expiresAt && checkInstant(expiresAt, 'expires_at'),
       }
-      const is_approved = requestHeader.has(APPROVAL_HEADER)
       const principal_id = requiredId(principalId, 'principal_id')
-      const principal = await updatePrincipal(principals, principal_id, changes, { is_approved })
+      const approval_id = requestHeader.get(APPROVAL_HEADER) ?? undefined
+      const principal = await updatePrincipal(principals, principal_id, changes, approval_id)
       return { principal: principalToProto(principal) }
     }),
     rotateToken: by(['backoffice'], async ({ principalId, overlapSeconds, operationId }) => {

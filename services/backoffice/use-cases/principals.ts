@@ -5,6 +5,7 @@ import { now } from '#lib/base/time.ts'
 import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { findDone, requestedOperation, withDone } from '#lib/patterns/idempotency/done-operations.ts'
 import { type JsonValue, payloadHash } from '#lib/patterns/idempotency/idempotency.ts'
+import { isRepetition, withApproval } from '../domain/approval-ids.ts'
 import { checkRights, hashToken, isActive, type Principal, rotateTokens } from '../domain/principal.ts'
 import type { Right } from '../domain/rights.ts'
 import type { Principals } from '../store/principals.ts'
@@ -71,17 +72,20 @@ export interface PrincipalChanges {
 }
 
 /**
- * Changes a principal. Throws NOT_FOUND for an unknown one, and 1003 for one that was revoked, or for rights that follow groups,
- * unless a second person approved what its groups give.
+ * Changes a principal, once per `approval_id` where a second person approved the change (O5): its repetition must not bring back a right
+ * that was withdrawn meanwhile. Throws NOT_FOUND for an unknown principal, and 1003 for one that was revoked, or for rights that
+ * follow groups, unless a second person approved what its groups give.
  */
 export async function updatePrincipal(
   principals: Principals,
   principal_id: string,
   { name, rights, expires_at }: PrincipalChanges,
-  { is_approved }: { readonly is_approved: boolean },
+  approval_id: string | undefined,
 ): Promise<Principal> {
-  if (expires_at !== 'never') checkExpiry(expires_at)
+  const is_approved = approval_id !== undefined
   return changeActive(principals, principal_id, (current) => {
+    if (isRepetition(current, approval_id)) return undefined
+    if (expires_at !== 'never') checkExpiry(expires_at)
     const next_rights = rights.length === 0 ? current.rights : changedRights(current, rights, is_approved)
     const { expires_at: expires_before, ...rest } = current
     const expires = expires_at === undefined ? expires_before : expires_at
@@ -89,6 +93,7 @@ export async function updatePrincipal(
       ...rest,
       ...(name === undefined ? {} : { name }),
       rights: next_rights,
+      ...withApproval(current, approval_id),
       ...(expires === undefined || expires === 'never' ? {} : { expires_at: expires }),
     }
   })

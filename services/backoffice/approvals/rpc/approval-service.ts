@@ -56,9 +56,9 @@ export function createApprovalRpc(deps: ApprovalRpcDeps): RpcService {
       if (!POLICY_RPCS.includes(rpc)) throw fieldError(9000, 'rpc', `one of ${POLICY_RPCS.join(', ')}`)
       if (!isCurrencyCode(currency)) throw fieldError(9000, 'currency', 'an ISO 4217 code')
       if (aboveMinor !== undefined && aboveMinor < 0n) throw fieldError(9000, 'above_minor', 'at least 0')
-      const is_approved = requestHeader.has(APPROVAL_HEADER)
-      await approvals.setPolicy({ rpc, currency, above_minor: aboveMinor }, (present) => {
-        if (!is_approved && loosens(present, aboveMinor))
+      const approval_id = requestHeader.get(APPROVAL_HEADER) ?? undefined
+      await approvals.setPolicy({ rpc, currency, above_minor: aboveMinor }, approval_id, (present) => {
+        if (approval_id === undefined && loosens(present, aboveMinor))
           throw new PublicError(8801, { details: { reason: 'the policy was made stricter meanwhile' } })
       })
       return aboveMinor === undefined ? {} : { policy: { rpc, currency, aboveMinor } }

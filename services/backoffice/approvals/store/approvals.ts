@@ -2,7 +2,8 @@ import { countOpen } from '#lib/patterns/open-items.ts'
 import { type Page, type PageRequest, readPage } from '#lib/patterns/paging/read-page.ts'
 import { insertOrGet, update, upsert } from '#lib/patterns/update.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
-import type { Collection, Store } from '#lib/store/store.ts'
+import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
+import { type ChangedByApprovals, isRepetition, withApproval } from '../../domain/approval-ids.ts'
 import type { Approval, ApprovalPolicy, ApprovalStatus } from '../domain/approval.ts'
 
 /** The stored approvals and policies. */
@@ -19,7 +20,14 @@ const LIST = { name: 'approvals' } as const
 type ApprovalDocument = Approval & { readonly list: string }
 
 /** A policy; without an amount it was removed, and keeps who did it. */
-type PolicyDocument = ChangedPolicy & { readonly list: string }
+type PolicyDocument = ChangedPolicy & ChangedByApprovals & { readonly list: string }
+
+const POLICY_SPEC = {
+  name: 'approval_policies',
+  partition: ['list'],
+  key: ['list', 'rpc', 'currency'],
+  indexes: ACT_INDEX,
+} as const satisfies CollectionSpec
 
 interface ProposingAct {
   readonly audit_id: string
@@ -30,12 +38,7 @@ type ChangedPolicy = Pick<ApprovalPolicy, 'rpc' | 'currency'> & { readonly above
 
 /** Opens the collections `approval_policies` and `approvals`. */
 export async function openApprovals(store: Store) {
-  const policies = await store.collection<PolicyDocument>({
-    name: 'approval_policies',
-    partition: ['list'],
-    key: ['list', 'rpc', 'currency'],
-    indexes: ACT_INDEX,
-  })
+  const policies = await store.collection<PolicyDocument>(POLICY_SPEC)
   const approvals = await store.collection<ApprovalDocument>({
     name: 'approvals',
     partition: ['list'],
@@ -62,17 +65,20 @@ export async function openApprovals(store: Store) {
       }
     },
     /**
-     * Sets a policy, or removes it without an amount. Throws what `check` throws of the present one, in the guarded write: a
-     * colleague may have made it stricter meanwhile.
+     * Sets a policy, or removes it without an amount; once per `approval_id` where a second person approved it (O5). Throws what `check`
+     * throws of the present one, in the guarded write: a colleague may have made it stricter meanwhile.
      */
     async setPolicy(
       { rpc, currency, above_minor }: ChangedPolicy,
+      approval_id?: string,
       check: (present: ApprovalPolicy | undefined) => void = () => {},
     ): Promise<void> {
       const key = { list, rpc, currency }
       await upsert(policies, key, (present) => {
+        if (isRepetition(present, approval_id)) return undefined
         check(isPolicy(present) ? present : undefined)
-        return present === undefined && above_minor === undefined ? undefined : { ...key, above_minor }
+        if (present === undefined && above_minor === undefined) return undefined
+        return { ...key, above_minor, ...withApproval(present, approval_id) }
       })
     },
     /** The approval with this id. */
