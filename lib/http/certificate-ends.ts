@@ -30,7 +30,7 @@ interface OwnCertificates {
 export interface CertificateProblems {
   /** That the certificate of the process has expired: no other process accepts it any more. */
   readonly expired?: string | undefined
-  /** Certificates that end within 14 days or have ended, other than an own one that has. */
+  /** Certificates that end within 14 days or have ended, except an own certificate that has ended. */
   readonly ending: readonly string[]
 }
 

@@ -5,7 +5,7 @@ const QUIET_PART = 1 / 1_000
  * Chooses a server for each range of a collection. All weights are above 0. The heaviest ranges, as many as there are servers,
  * go to different servers. The next ones, in the order of their weights, stay where they are until that server has the mean
  * weight. What cannot stay goes to the server with the least weight. A repetition with the same weights moves nothing. `owners`
- * are the present servers of the ranges; one that is not in `servers` loses all of its ranges.
+ * are the present servers of the ranges; a server that is not in `servers` loses all of its ranges.
  */
 export function placeRanges(
   weights: readonly number[],

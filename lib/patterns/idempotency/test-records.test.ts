@@ -47,7 +47,7 @@ async function isDone(key: IdempotencyKey): Promise<boolean> {
 }
 
 // O25
-test('a record of the test environment ends, others and those of lasting methods do not', async () => {
+test('a record of the test environment ends, other records and the records of lasting methods do not', async () => {
   using clock = installManualClock(now().getTime())
   const ending = keyOf({})
   const lasting = [keyOf({ method: 'ticket.create' }), keyOf({ environment: 'production' })]

@@ -41,7 +41,10 @@ export function createHeartbeats({ beat, read, heartbeat_ms = HEARTBEAT_MS }: He
 
   function onFailure(error: unknown): void {
     was_interrupted = true
-    log.warn({ error }, 'a heartbeat could not be written or those of the other processes not be read')
+    log.warn(
+      { error },
+      'a heartbeat could not be written, or the heartbeats of other processes could not be read',
+    )
   }
 
   function startReading(): void {
@@ -122,7 +125,7 @@ export function createReadings<H extends { readonly version: number }>(heartbeat
         [...heartbeats].map(([address, heartbeat]) => [address, next(heartbeat, seen.get(address), counted)]),
       )
     },
-    /** Whether a process has died. One that this process does not know has not. */
+    /** Whether a process has died. An unknown process has not. */
     isDead,
     live: (): readonly string[] => [...seen.keys()].filter((address) => !isDead(address)),
     heartbeatOf: (address: string): H | undefined => seen.get(address)?.heartbeat,

@@ -96,7 +96,7 @@ async function moveTo(
   return { moved, refused }
 }
 
-/** The servers that take data: one that is being removed gives its own away. */
+/** The servers that take data: a server that is being removed gives its data away. */
 async function readServers(admin: Db): Promise<readonly string[]> {
   const { shards } = await admin.command({ listShards: 1 })
   const listed: readonly Document[] = Array.isArray(shards) ? shards : []

@@ -154,7 +154,7 @@ function chunkCommands(cluster: Cluster) {
       const { key, found } = sharded(cluster, namespace)
       const at = boundIn(key, middle)
       const chunk = found.chunks.find(({ min, max }) => min < at && at < max)
-      // "split": a chunk becomes two, the second of which begins at the value. So no chunk may begin there.
+      // "split": a chunk becomes two, and the second chunk begins at the value. So no chunk may begin there.
       if (chunk === undefined) throw new Refused(2, `a chunk begins at ${at} already`)
       found.chunks.splice(found.chunks.indexOf(chunk), 1, { ...chunk, max: at }, { ...chunk, min: at })
       return {}
