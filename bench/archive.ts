@@ -13,6 +13,7 @@ import type { Store } from '#lib/store/store.ts'
 import { listArchivable, PAYMENTS } from '../services/payments/store/payments.ts'
 import { openSealedStore } from '../services/payments/store/payments-store.ts'
 import type { SealedPayment } from '../services/payments/store/sealed-payments.ts'
+import { measureJournal } from './archive/journal.ts'
 import type { BenchResult } from './result.ts'
 import { printProgress } from './rounds.ts'
 
@@ -24,7 +25,7 @@ const LATER = new Date(ENDED_MS + STORED * 1_000)
 
 /**
  * `archive` of 10,000 erased deposits in embedded files: its rate, what a payment takes before and after in files without free pages,
- * and the time of a read. The deposits were paid at their first account, without a refund.
+ * and the time of a read. The deposits were paid at their first account, without a refund. Then the same of batches of the ledger.
  */
 export async function run(): Promise<BenchResult[]> {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-bench-'))
@@ -48,6 +49,8 @@ export async function run(): Promise<BenchResult[]> {
       { name: 'archive, in files', ours: file_bytes / STORED, unit: 'bytes/payment' },
       { name: 'archive, read from a file', ours: await read_ms(0), unit: 'ms' },
       { name: 'archive, read from memory', ours: await read_ms(2 ** 30), unit: 'ms' },
+      ...(await measureJournal(directory, 10)),
+      ...(await measureJournal(directory, 500)),
     ]
   } finally {
     await store.close()

@@ -32,8 +32,7 @@ export async function openArchiveFixture() {
     documents: AsyncIterable<object>,
     collection: Pick<Collection<JournalDocument>, 'replace'> = stored,
   ): Promise<number> {
-    const spec = { ...JOURNAL, archive: { keeps: JOURNAL.archive?.keeps ?? [] } }
-    const target = { spec, collection: collection as Collection<never>, directory }
+    const target = { spec: JOURNAL, collection: collection as Collection<never>, directory }
     let archived = 0
     for await (const count of archiveDocuments(target, documents as AsyncIterable<never>))
       archived = count.archived

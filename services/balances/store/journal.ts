@@ -73,7 +73,7 @@ const hasBatchForm = record<JournalDocument>({
  * The collection of batches. What stays of an archived batch is its fence, the ids and statements that are indexed, its time, and what
  * proves its content: the signature proves the hash, and the hash its body, which is `entries` and `token`.
  */
-export const JOURNAL: CollectionSpec = {
+export const JOURNAL = {
   name: 'journal',
   partition: ['shard'],
   key: ['shard', 'seq'],
@@ -84,7 +84,7 @@ export const JOURNAL: CollectionSpec = {
     by_time: { fields: ['shard', 'time'] },
   },
   archive: { keeps: ['time', 'format', 'previous_hash', 'hash', 'signature', 'ids', 'statements'] },
-}
+} as const satisfies CollectionSpec
 
 /** What the signature of a batch covers. */
 export function signedHead({ shard, seq, hash }: Pick<Batch, 'shard' | 'seq' | 'hash'>): string {
