@@ -97,6 +97,9 @@ function requestsOf(begun: number, is_slow: boolean, next: () => number): Growth
   const fast = someOf(good, is_slow ? 0.5 : 0.96, next)
   const few = someOf(begun, 0.02, next)
   const few_failed = someOf(few, 0.02, next)
+  // A batch that waits has a large part in those of a night.
+  const quick = someOf(begun, 0.999, next)
+  const ledger = 'multihub_ledger_command_seconds_bucket'
   const requests = 'multihub_gateway_request_seconds'
   return {
     [`${requests}_count{method="payment.in",code="2002"}`]: failed,
@@ -107,6 +110,9 @@ function requestsOf(begun: number, is_slow: boolean, next: () => number): Growth
     [`${requests}_bucket{method="payment.in",code="ok",le="+Inf"}`]: good,
     [`${requests}_count{method="ticket.list",code="2001"}`]: few_failed,
     [`${requests}_count{method="ticket.list",code="ok"}`]: few - few_failed,
+    [`${ledger}{le="1"}`]: quick,
+    [`${ledger}{le="5"}`]: begun,
+    [`${ledger}{le="+Inf"}`]: begun,
     'multihub_rpc_seconds_count{service="support",code="Internal"}': few_failed,
     'multihub_rpc_seconds_count{service="support",code="Ok"}': few - few_failed,
     'multihub_rpc_seconds_count{service="payments",code="Internal"}': someOf(begun, 0.0005, next),

@@ -167,11 +167,14 @@ const RATES: readonly (readonly [
   ['MultihubLogLinesDropped', 'multihub_log_lines_dropped_total', [300, 300], 0, '', [], { instance: 'a' }],
 ]
 
-/** Each alert of a share: its limit, labels of what it counts in each of two pods, and of calls that it must not see. */
+/**
+ * Each alert of a share: its limit, labels of what it counts in each of two pods, and of calls that it must not see. `longest_s` is
+ * the longer range in which it needs a larger share of fewer calls.
+ */
 const SHARES: readonly (readonly [
   alert: string,
   metric: string,
-  times: readonly [for_s: number, range_s: number],
+  times: readonly [for_s: number, range_s: number, longest_s?: number],
   limit: number,
   bad: readonly [string, string],
   good: string,
@@ -191,7 +194,7 @@ const SHARES: readonly (readonly [
   [
     'MultihubRequestsFailing',
     'multihub_gateway_request_seconds_count',
-    [300, 300],
+    [300, 300, 1800],
     0.01,
     ['method="payment.out",code="2001"', 'method="payment.out",code="2002"'],
     'method="payment.out",code="ok"',
@@ -269,7 +272,7 @@ function rateLimit(row: (typeof RATES)[number]): [string, Limit] {
  * others for the range and starts the time again; then a jump of bad calls, which are the last ones.
  */
 function shareLimit(row: (typeof SHARES)[number]): [string, Limit] {
-  const [alert, metric, [for_s, range_s], limit, bad, good, unseen, labels] = row
+  const [alert, metric, [for_s, range_s, longest_s = range_s], limit, bad, good, unseen, labels] = row
   const first = for_s / STEP_S + 8
   const last = first + (range_s + for_s) / STEP_S + 8
   const noise = unseen.map((other): Series => ['a', other, growing(1e5)])
@@ -284,7 +287,7 @@ function shareLimit(row: (typeof SHARES)[number]): [string, Limit] {
     [(first + 2) * STEP_S, false],
     [first * STEP_S + range_s + for_s - 2 * STEP_S, false],
     [first * STEP_S + range_s + for_s + 2 * STEP_S, true],
-    ...endChecks(last, range_s),
+    ...endChecks(last, longest_s),
   ]
   const over = series(share, hiding(1000 * (1 - share), first), (per_step) => jumping(per_step, last))
   const under = series(limit * 0.9, growing(1000 * (1 - limit * 0.9)), growing)

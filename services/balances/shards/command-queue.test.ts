@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { metricsText } from '#lib/telemetry/metrics.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import type { TransferCommand } from '../domain/command.ts'
 import { credit } from '../ledger.fixture.ts'
@@ -67,4 +68,24 @@ test('a batch is overdue when a command in it has waited too long', async () => 
   expect(batch.isOverdue()).toBe(false)
   await clock.advance(1)
   expect(batch.isOverdue()).toBe(true)
+})
+
+// The alert MultihubLedgerBehind reads them: a ledger that commits nothing must not look like one without work.
+test('the wait of a batch that fails is measured too, once, with the commands that wait behind it', async () => {
+  using clock = installManualClock()
+  const count = async () =>
+    Number(/^multihub_ledger_command_seconds_count (\d+)$/m.exec(await metricsText())?.[1] ?? '0')
+  const before = await count()
+  const queue = createCommandQueue()
+  addCommands(queue, BATCH_ENTRIES_MAX + 1)
+  await clock.advance(10_000)
+  const failed = queue.takeBatch()
+  failed.reject(new Unavailable('the database does not answer'))
+  queue.rejectAll(new Unavailable('the database does not answer'))
+  expect(await count()).toBe(before + 2)
+  addCommands(queue, 1)
+  const undecided = queue.takeBatch()
+  undecided.rejectCommands(new Unavailable('the clock is wrong'))
+  undecided.resolve([])
+  expect(await count()).toBe(before + 3)
 })

@@ -11,7 +11,7 @@ const commands_waiting = level(
 ).of({})
 const wait_seconds = histogram(
   'multihub_ledger_command_seconds',
-  'Time from the arrival of the first command of a batch until the batch was committed: the lag of the journal.',
+  'Time from the arrival of the first command of a batch until the batch was committed or failed: the lag of the journal.',
 )
 
 interface Pending<T> {
@@ -77,6 +77,7 @@ export function createCommandQueue() {
     },
     rejectAll(error: unknown): void {
       const all = [...commands, ...reads]
+      observeWait(commands)
       commands = []
       reads = []
       for (const { reject } of all) reject(error)
@@ -92,8 +93,7 @@ function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pen
     },
     /** Resolves the commands with `results`, which are in the order of the commands, and the reads. A result can be an error. */
     resolve(results: readonly (CommandResult | Error)[]): void {
-      const [first] = commands
-      if (first) wait_seconds.observe({}, (clock.monotonic_ms() - first.queued_at_ms) / 1_000)
+      observeWait(commands)
       for (const [index, result] of results.entries()) {
         if (result instanceof Error) commands[index]?.reject(result)
         else commands[index]?.resolve(result)
@@ -101,10 +101,12 @@ function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pen
       for (const { resolve } of reads) resolve()
     },
     reject(error: unknown): void {
+      observeWait(commands)
       for (const { reject } of [...commands, ...reads]) reject(error)
     },
     /** Fails the commands and removes them. The reads stay. */
     rejectCommands(error: unknown): void {
+      observeWait(commands)
       for (const { reject } of commands) reject(error)
       commands = []
     },
@@ -112,6 +114,11 @@ function createQueuedBatch(taken: readonly PendingCommand[], reads: readonly Pen
     isOverdue: (): boolean =>
       commands.some(({ queued_at_ms }) => clock.monotonic_ms() - queued_at_ms > COMMAND_WAIT_MAX_MS),
   }
+}
+
+/** Measures how long the first of these commands has waited, if there are any. */
+function observeWait([first]: readonly PendingCommand[]): void {
+  if (first) wait_seconds.observe({}, (clock.monotonic_ms() - first.queued_at_ms) / 1_000)
 }
 
 /** The number of commands, from the first, that fit into one batch. The first one always fits. */
