@@ -77,7 +77,9 @@ function growthOf(minute: number, is_last_week: boolean, fault: Fault, next: () 
   own['multihub_payments_created_total{environment="production",direction="in"}'] = begun
   own['multihub_payments_created_total{environment="production",direction="out"}'] = out
   const delivered = someOf(begun + out, has('callbacks') ? 0.03 : 0.97, next)
-  own['multihub_delivery_attempts_total{outcome="delivered"}'] = delivered
+  // Last week the callbacks of many days were sent again within three hours.
+  const is_replay = is_last_week && minute >= 600 && minute < 780
+  own['multihub_delivery_attempts_total{outcome="delivered"}'] = delivered * (is_replay ? 10 : 1)
   own['multihub_delivery_attempts_total{outcome="http_status"}'] = begun + out - delivered
   own['multihub_dead_deliveries_total{environment="production",cause="failures"}'] = someOf(
     begun,
