@@ -1,12 +1,13 @@
-import { readFile } from 'node:fs/promises'
-import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer as createTlsServer, type Server as HttpsServer, type ServerOptions } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
-import { clock } from '#lib/base/time.ts'
+import { clock, every } from '#lib/base/time.ts'
 import { certificateProblems, measureCertificates } from '#lib/http/certificate-ends.ts'
 import { listen } from '#lib/http/network.ts'
+import { readCertificateEnd } from '#lib/role/environment-check.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { type Certificates, makeAuthority } from '../test/support/certificates.ts'
 import { eventually } from '../test/support/eventually.ts'
@@ -32,7 +33,7 @@ const NO_SETTINGS: ConnectionSettings = {
 describeWith('openssl')('the certificates of connections', () => {
   let authority: Certificates
   let port_with: Readonly<Record<'year' | 'soon' | 'ended' | 'nats', number>>
-  let client: { readonly key: string; readonly certificate: string }
+  let client: { readonly key: string; readonly certificate: string; readonly both: string }
   const close: (() => Promise<unknown>)[] = []
 
   async function open(server: HttpsServer | ReturnType<typeof createServer>): Promise<number> {
@@ -42,9 +43,9 @@ describeWith('openssl')('the certificates of connections', () => {
   }
 
   /** Serves TLS with a certificate that is valid for this number of days, as MongoDB does. */
-  async function serve(days: number): Promise<number> {
-    const files = await authority.issue(`server${days}`, { days })
-    return open(createTlsServer({ key: await readFile(files.key), cert: await readFile(files.certificate) }))
+  async function serve(days: number, options: ServerOptions = {}): Promise<number> {
+    const { key, certificate } = await authority.issue(`server${days}`, { days })
+    return open(createTlsServer({ key: await readFile(key), cert: await readFile(certificate), ...options }))
   }
 
   /** Serves TLS after a greeting, as NATS does. */
@@ -63,7 +64,9 @@ describeWith('openssl')('the certificates of connections', () => {
 
   beforeAll(async () => {
     authority = await makeAuthority()
-    client = await authority.issue('client', { days: 5 })
+    const files = await authority.issue('client', { days: 5 })
+    client = { ...files, both: `${files.key}.both` }
+    await writeFile(client.both, [await readFile(files.key), await readFile(files.certificate)])
     port_with = {
       year: await serve(365),
       soon: await serve(10),
@@ -130,7 +133,7 @@ describeWith('openssl')('the certificates of connections', () => {
 
   test('the files in the URI of MongoDB count as its servers do', async () => {
     const uri = mongodbAt(port_with.year).reveal()
-    const files = `tlsCAFile=${authority.ca}&tlsCertificateKeyFile=${client.certificate}`
+    const files = `tlsCAFile=${authority.ca}&tlsCertificateKeyFile=${client.both}`
     const { days, ending } = await seenWith({ mongodb_uri: new Secret(`${uri}&${files}`) })
     expect(days['MONGODB_URI']).toBe(5)
     expect(ending).toEqual([
@@ -141,7 +144,7 @@ describeWith('openssl')('the certificates of connections', () => {
   test('the servers that the DNS name of a cluster has are read', async () => {
     const resolve = async () => [{ name: '127.0.0.1', port: port_with.soon }]
     const mongodb_uri = new Secret('mongodb+srv://db.example.com/')
-    const [found] = await readConnectionCertificates({ ...NO_SETTINGS, mongodb_uri }, resolve)
+    const [found] = await readConnectionCertificates({ ...NO_SETTINGS, mongodb_uri }, { resolve })
     expect(found).toMatchObject({
       setting: 'MONGODB_URI',
       ends: [{ subject: expect.stringContaining('127.0.0.1') }],
@@ -188,6 +191,53 @@ describeWith('openssl')('the certificates of connections', () => {
     await manual.advance(3_600_000)
     await untilItEndsIn(90)
     await lifecycle.stop(0)
+  })
+
+  test('a server of MongoDB that demands the certificate of the process gets it', async () => {
+    const demands = { ca: await readFile(authority.ca), requestCert: true, rejectUnauthorized: true }
+    const port = await serve(20, { ...demands, maxVersion: 'TLSv1.2' })
+    const files = `tlsCAFile=${authority.ca}&tlsCertificateKeyFile=${client.both}`
+    const mongodb_uri = new Secret(`${mongodbAt(port).reveal()}&${files}`)
+    const [found] = await readConnectionCertificates({ ...NO_SETTINGS, mongodb_uri })
+    expect(found?.ends.map(({ subject }) => subject)).toContain(
+      `the certificate of the server 127.0.0.1:${port} of MONGODB_URI`,
+    )
+  })
+
+  test('an end that was read counts until it is read again, for each server', async () => {
+    const gone = await freePort()
+    const endOf = (port: number, end_ms: number) => ({
+      subject: `the certificate of the server 127.0.0.1:${port} of MONGODB_URI`,
+      end_ms,
+    })
+    const earlier = [
+      { setting: 'MONGODB_URI', ends: [endOf(gone, 1), endOf(port_with.year, 2), endOf(1, 3)] },
+    ]
+    const settings = { ...NO_SETTINGS, mongodb_uri: mongodbAt(gone, port_with.year) }
+    const [found] = await readConnectionCertificates(settings, { earlier })
+    expect(found?.ends).toEqual([endOf(gone, 1), endOf(port_with.year, expect.any(Number) as never)])
+    expect(found?.ends[1]?.end_ms).toBeGreaterThan(2)
+    const by_name = { ...NO_SETTINGS, mongodb_uri: new Secret('mongodb+srv://db.example.com/') }
+    const resolve = () => Promise.reject(new Error('DNS does not answer'))
+    expect(await readConnectionCertificates(by_name, { earlier, resolve })).toEqual(earlier)
+  })
+
+  test.each([
+    ['a greeting', true, 'I'],
+    ['a handshake', false, '\x16\x03\x03\x3f'],
+  ])('%s that comes byte by byte without an end is given up at the limit', async (_, greets_first, first) => {
+    const drip = (socket: Socket): void => {
+      socket.on('error', () => {}).write(Buffer.from(first, 'latin1'))
+      const timer = every(
+        20,
+        async () => void socket.write('I'),
+        () => {},
+      )
+      socket.once('close', () => timer.cancel())
+    }
+    const server = { host: '127.0.0.1', port: await open(createServer(drip)) }
+    const options = { limit_ms: 200, advice: 'wait', authority: 'none', greets_first }
+    await expect(readCertificateEnd(server, options)).rejects.toThrow('no answer within 0.2 s: wait')
   })
 
   test('without TLS nothing is read', async () => {

@@ -16,6 +16,7 @@ import {
   readCertificateEnd,
   type ServerAddress,
 } from '#lib/role/environment-check.ts'
+import type { TlsServers } from '#lib/store/mongodb/connect.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { ProcessConfig } from './process-settings.ts'
@@ -64,9 +65,27 @@ export async function natsInspection(settings: ConnectionSettings): Promise<Insp
   }
 }
 
+/** How the certificates of the MongoDB servers of a URI are looked at. Throws when a file cannot be read. */
+export async function mongodbInspection({
+  ca_file,
+  certificate_file,
+  passphrase,
+}: TlsServers): Promise<InspectionOptions> {
+  const [ca, certificate] = await Promise.all(
+    [ca_file, certificate_file].map(async (path) => (path === undefined ? undefined : await readFile(path))),
+  )
+  return {
+    // One file has the certificate and its key.
+    material: { ca, certificate, key: certificate, passphrase: passphrase?.reveal() },
+    limit_ms: LIMIT_MS,
+    advice: 'correct MONGODB_URI',
+    authority: 'tlsCAFile of MONGODB_URI, or in NODE_EXTRA_CA_CERTS',
+  }
+}
+
 /**
  * Reads the certificates of the connections to NATS and MongoDB at once and every hour, by handshakes of its own: the drivers do not
- * show the certificates of their connections. The returned function gives what the last reading has found.
+ * show the certificates of their connections. The returned function gives what the last readings have found.
  */
 export function watchConnectionCertificates(
   lifecycle: Lifecycle,
@@ -75,7 +94,7 @@ export function watchConnectionCertificates(
   let current: readonly SettingCertificates[] = []
   if (simulatedNetwork() !== undefined) return () => current
   const read = async (): Promise<void> => {
-    current = await readConnectionCertificates(settings)
+    current = await readConnectionCertificates(settings, { earlier: current })
   }
   const onError = (error: unknown): void =>
     log.warn({ part: 'tls', error }, 'the certificates of connections could not be read')
@@ -84,76 +103,96 @@ export function watchConnectionCertificates(
   return () => current
 }
 
-/** Reads when one certificate ends. */
-type Reading = () => Promise<CertificateEnd>
+/** How one certificate is read. `subject` names it, or is the beginning of the names of several that cannot be read. */
+interface Reading {
+  readonly subject: string
+  endMs(): Promise<number>
+}
+
+/** What the readings of certificates follow from. */
+interface ReadingOptions {
+  /** What was read before. An end in it counts until it is read again. */
+  readonly earlier?: readonly SettingCertificates[]
+  readonly resolve?: ResolveSrv
+}
 
 /**
  * The certificates in the files that settings name, and the certificates of the servers, whether or not they are trusted. A
- * certificate that cannot be read is left out, with a line in the log.
+ * certificate that cannot be read has its earlier end, so that a server that does not answer ends no alert, and a line in the log.
  */
 export async function readConnectionCertificates(
   settings: ConnectionSettings,
-  resolve: ResolveSrv = resolveSrv,
+  { earlier = [], resolve = resolveSrv }: ReadingOptions = {},
 ): Promise<readonly SettingCertificates[]> {
   const { mongodb_uri, nats_tls_authority, nats_tls_certificate } = settings
   const readings: Readonly<Record<string, readonly Reading[]>> = {
     NATS_TLS_CERTIFICATE: readingsOfFile(shownEnd, 'NATS_TLS_CERTIFICATE', nats_tls_certificate),
     NATS_TLS_CA: readingsOfFile(trustedEnd, 'NATS_TLS_CA', nats_tls_authority),
-    NATS_URL: natsTlsAddresses(settings).map((address) => async () => {
-      const options = await natsInspection(settings)
-      return readServer('NATS_URL', parseAddress(address), options)
-    }),
+    NATS_URL: natsTlsAddresses(settings).map((address) =>
+      readingOfServer('NATS_URL', parseAddress(address), () => natsInspection(settings)),
+    ),
     MONGODB_URI: mongodb_uri === undefined ? [] : await readingsOfMongodb(mongodb_uri, resolve),
   }
   const used = Object.entries(readings).filter(([, of_setting]) => of_setting.length > 0)
   return Promise.all(
-    used.map(async ([setting, of_setting]) => ({ setting, ends: await readAll(setting, of_setting) })),
+    used.map(async ([setting, of_setting]) => {
+      const known = earlier.find((one) => one.setting === setting)?.ends ?? []
+      return { setting, ends: await readAll(setting, of_setting, known) }
+    }),
   )
 }
 
 async function readingsOfMongodb(uri: Secret, resolve: ResolveSrv): Promise<readonly Reading[]> {
   const { readTlsServers } = await import('#lib/store/mongodb/connect.ts')
-  const { servers, srv_name, ca_file, certificate_file } = readTlsServers(uri)
+  const found = readTlsServers(uri)
+  const { servers, srv_name, ca_file, certificate_file } = found
   const files = [
     ...readingsOfFile(shownEnd, 'tlsCertificateKeyFile in MONGODB_URI', certificate_file),
     ...readingsOfFile(trustedEnd, 'tlsCAFile in MONGODB_URI', ca_file),
   ]
-  const options = { limit_ms: LIMIT_MS, advice: 'correct MONGODB_URI', authority: 'tlsCAFile of MONGODB_URI' }
-  const readingOf =
-    (server: ServerAddress): Reading =>
-    () =>
-      readServer('MONGODB_URI', server, options)
+  const readingOf = (server: ServerAddress): Reading =>
+    readingOfServer('MONGODB_URI', server, () => mongodbInspection(found))
   if (srv_name === undefined) return [...files, ...servers.map(readingOf)]
   try {
     const records = await resolve(srv_name)
     return [...files, ...records.map(({ name: host, port }) => readingOf({ host, port }))]
   } catch (error) {
-    return [...files, () => Promise.reject(error)]
+    return [...files, { subject: SERVER_SUBJECT, endMs: () => Promise.reject(error) }]
   }
 }
 
 function readingsOfFile(endOf: typeof shownEnd, place: string, path: string | undefined): readonly Reading[] {
-  return path === undefined ? [] : [async () => endOf(await readFile(path), place)]
+  if (path === undefined) return []
+  const subject = `the certificate of ${place}`
+  return [{ subject, endMs: async () => endOf(await readFile(path), place).end_ms }]
 }
 
-async function readServer(
+const SERVER_SUBJECT = 'the certificate of the server '
+
+function readingOfServer(
   setting: string,
   server: ServerAddress,
-  options: InspectionOptions,
-): Promise<CertificateEnd> {
-  const end = await readCertificateEnd(server, options)
-  const subject = `the certificate of the server ${server.host}:${server.port} of ${setting}`
-  return { subject, end_ms: end.getTime() }
+  optionsOf: () => Promise<InspectionOptions>,
+): Reading {
+  return {
+    subject: `${SERVER_SUBJECT}${server.host}:${server.port} of ${setting}`,
+    endMs: async () => (await readCertificateEnd(server, await optionsOf())).getTime(),
+  }
 }
 
-async function readAll(variable: string, readings: readonly Reading[]): Promise<readonly CertificateEnd[]> {
-  const ended = await Promise.allSettled(readings.map((read) => read()))
-  return ended.flatMap((reading) => {
-    if (reading.status === 'fulfilled') return [reading.value]
-    log.warn(
-      { part: 'tls', variable, error: reading.reason },
-      'the certificate of a connection could not be read; it is tried again in an hour',
-    )
-    return []
-  })
+async function readAll(
+  variable: string,
+  readings: readonly Reading[],
+  known: readonly CertificateEnd[],
+): Promise<readonly CertificateEnd[]> {
+  const read = async ({ subject, endMs }: Reading): Promise<readonly CertificateEnd[]> => {
+    try {
+      return [{ subject, end_ms: await endMs() }]
+    } catch (error) {
+      const text = 'the certificate of a connection could not be read; it is tried again in an hour'
+      log.warn({ part: 'tls', variable, error }, text)
+      return known.filter((end) => end.subject.startsWith(subject))
+    }
+  }
+  return (await Promise.all(readings.map(read))).flat()
 }

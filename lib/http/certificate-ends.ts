@@ -16,7 +16,7 @@ export interface CertificateEnd {
 /** The certificates that a setting names: in its files, or of the servers behind it. */
 export interface SettingCertificates {
   readonly setting: string
-  /** Empty while none could be read. */
+  /** Empty until one could be read. */
   readonly ends: readonly CertificateEnd[]
 }
 
@@ -99,7 +99,7 @@ function problemOf({ subject, end_ms }: CertificateEnd, now_ms: number): string 
   return `${subject} ${end_ms > now_ms ? 'ends' : 'expired'} at ${new Date(end_ms).toISOString()}: renew it`
 }
 
-/** Shows for each setting how long its certificates are still valid; no value while none could be read. */
+/** Shows for each setting how long its certificates are still valid; no value until one could be read. */
 export function measureCertificates(certificates: readonly SettingCertificates[], now_ms: number): void {
   for (const { setting, ends } of certificates) {
     const first_end_ms = Math.min(...ends.map(({ end_ms }) => end_ms))

@@ -121,6 +121,7 @@ export function noResponse(reason: string, advice: string): StartError {
 export interface InspectionOptions {
   /** The certificate that the client presents and the authority that it trusts; without it, the authorities of Node.js. */
   readonly material?: ClientMaterial | undefined
+  /** How long the greeting and the handshake may take together. */
   readonly limit_ms: number
   /** What to do when nothing answers, such as `correct MULTIHUB_PAYMENTS_ADDRESS`. */
   readonly advice: string
@@ -132,6 +133,8 @@ export interface InspectionOptions {
 
 interface ClientMaterial {
   readonly key?: Buffer | undefined
+  /** Decrypts `key`. */
+  readonly passphrase?: string | undefined
   readonly certificate?: Buffer | undefined
   readonly ca?: Buffer | undefined
 }
@@ -192,55 +195,64 @@ export async function readCertificateEnd(server: ServerAddress, options: Inspect
 
 /** Connects without judging the certificate, so that the reason of a refusal can be named. */
 async function shakeHands(
-  server: ServerAddress,
+  { host, port }: ServerAddress,
   { material, limit_ms, advice, greets_first = false }: InspectionOptions,
 ): Promise<TLSSocket> {
-  const { host } = server
-  const identity = material && { key: material.key, cert: material.certificate, ca: material.ca }
+  const { key, passphrase, certificate: cert, ca } = material ?? {}
   const name = isIP(host) === 0 ? { servername: host } : {}
+  const plain = connect({ host, port })
+  let socket: Socket = plain
+  // Not the limit of the socket, which every byte begins anew.
+  const timer = clock.after(limit_ms, () =>
+    socket.destroy(new Error(`no answer within ${limit_ms / 1_000} s`)),
+  )
   try {
-    const place = greets_first ? { socket: await readGreeting(server, limit_ms) } : server
-    return await new Promise<TLSSocket>((resolve, reject) => {
-      const socket = connectTls({
-        ...place,
-        ...name,
-        ...identity,
-        rejectUnauthorized: false,
-        timeout: limit_ms,
-        ALPNProtocols: ['h2', 'http/1.1'],
-      })
-      socket.once('timeout', () => socket.destroy(noAnswer(limit_ms)))
-      socket.once('secureConnect', () => resolve(socket))
-      // A server may also refuse the certificate of this client after the handshake.
-      socket.on('error', reject)
+    await (greets_first ? readGreeting(plain) : waitFor(plain, 'connect'))
+    const secure = connectTls({
+      socket: plain,
+      host,
+      ...name,
+      key,
+      passphrase,
+      cert,
+      ca,
+      rejectUnauthorized: false,
+      ALPNProtocols: ['h2', 'http/1.1'],
     })
+    socket = secure
+    await waitFor(secure, 'secureConnect')
+    return secure
   } catch (error) {
+    socket.destroy()
     const code = systemErrorCode(error)
     if (NOT_TLS.has(code))
       throw new StartError(`something listens there, but it does not speak TLS (${code}): ${advice}`)
     throw unreachable(host, error, advice)
+  } finally {
+    timer.cancel()
   }
 }
 
-/** Connects without TLS and reads the line with which the server begins. */
-function readGreeting({ host, port }: ServerAddress, limit_ms: number): Promise<Socket> {
+/** Waits for an event of a socket. A server may also refuse the certificate of this client after the handshake, so errors stay handled. */
+function waitFor(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
   return new Promise((resolve, reject) => {
-    // The time limit holds for the handshake on this socket too.
-    const socket = connect({ host, port, timeout: limit_ms })
-    socket.once('timeout', () => socket.destroy(noAnswer(limit_ms)))
+    socket.once(event, resolve)
+    socket.on('error', reject)
+  })
+}
+
+/** Reads the line with which the server begins, without TLS. */
+function readGreeting(socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
     let received = ''
     socket.on('data', (bytes) => {
       received += bytes.toString('latin1')
       if (received.length > GREETING_MAX_BYTES) socket.destroy(new Error('its greeting has no end'))
       if (!received.includes('\n')) return
       socket.removeAllListeners('data').pause()
-      resolve(socket)
+      resolve()
     })
     socket.once('close', () => reject(new Error('it closed the connection')))
     socket.on('error', reject)
   })
-}
-
-function noAnswer(limit_ms: number): Error {
-  return new Error(`no answer within ${limit_ms / 1_000} s`)
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, readFile, statfs } from 'node:fs/promises'
+import { access, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { readKeys } from '#lib/base/config/key-settings.ts'
 import type { Secret } from '#lib/base/crypto/secret.ts'
@@ -17,7 +17,7 @@ import type { RoleOperations } from '#lib/role/operations.ts'
 import { readDeclarations } from '#lib/store/declarations.ts'
 import { findRetiredIndexes, openStore } from '#lib/store/open.ts'
 import type { Store } from '#lib/store/store.ts'
-import { type ResolveSrv, resolveSrv } from '../../app/connection-certificates.ts'
+import { mongodbInspection, type ResolveSrv, resolveSrv } from '../../app/connection-certificates.ts'
 import type { ProcessConfig } from '../../app/process-settings.ts'
 import { databaseOf } from '../../app/roles.ts'
 import { checkArchiveFiles } from '../archive/archive-files.ts'
@@ -106,9 +106,6 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-const LIMIT_MS = 5_000
-const ADVICE = 'correct MONGODB_URI'
-
 /**
  * The check of the certificate of each MongoDB server that a URI with TLS names: expired ones are reported with their
  * reason, and those that expire soon are a warning. The servers of `mongodb+srv` share one check, because DNS names them.
@@ -118,31 +115,28 @@ export async function databaseCertificateChecks(
   resolve: ResolveSrv = resolveSrv,
 ): Promise<readonly EnvironmentCheck[]> {
   const { readTlsServers } = await import('#lib/store/mongodb/connect.ts')
-  const { servers, srv_name, ca_file } = readTlsServers(mongodb_uri)
-  const ca = ca_file === undefined ? undefined : await readFile(ca_file)
+  const found = readTlsServers(mongodb_uri)
+  const { servers, srv_name } = found
+  // A file that cannot be read is a finding of each check.
+  const inspect = async (server: ServerAddress) => inspectCertificate(server, await mongodbInspection(found))
   const of_servers = servers.map((server) => ({
     subject: `certificate of MongoDB at ${server.host}:${server.port}`,
-    run: async () => withExpiry('trusted', 'its', await inspect(server, ca)),
+    run: async () => withExpiry('trusted', 'its', await inspect(server)),
   }))
   if (srv_name === undefined) return of_servers
   const run = async () => {
-    const found = await resolve(srv_name).catch((error: unknown) => {
-      throw unreachable(srv_name, error, ADVICE)
+    const records = await resolve(srv_name).catch((error: unknown) => {
+      throw unreachable(srv_name, error, 'correct MONGODB_URI')
     })
     const ends = await Promise.all(
-      found.map(({ name: host, port }) =>
-        inspect({ host, port }, ca).catch((error: Error) => {
+      records.map(({ name: host, port }) =>
+        inspect({ host, port }).catch((error: Error) => {
           throw new StartError(`${host}:${port}: ${error.message}`)
         }),
       ),
     )
     const first_end = new Date(Math.min(...ends.map((end) => end.getTime())))
-    return withExpiry(`all ${found.length} trusted`, 'the first', first_end)
+    return withExpiry(`all ${records.length} trusted`, 'the first', first_end)
   }
   return [{ subject: `certificates of MongoDB by ${srv_name}`, run }]
-}
-
-function inspect(server: ServerAddress, ca: Buffer | undefined): Promise<Date> {
-  const authority = 'tlsCAFile of MONGODB_URI, or in NODE_EXTRA_CA_CERTS'
-  return inspectCertificate(server, { material: { ca }, limit_ms: LIMIT_MS, advice: ADVICE, authority })
 }

@@ -1,5 +1,5 @@
 import { type Db, MongoClient, MongoServerError, ReadConcern } from 'mongodb'
-import type { Secret } from '#lib/base/crypto/secret.ts'
+import { Secret } from '#lib/base/crypto/secret.ts'
 import { clock, every } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -48,7 +48,7 @@ export function watchMonitoring(client: MongoClient, limit_ms: number) {
 }
 
 /** The servers that a URI names, and the files with which a process connects to them. */
-interface TlsServers {
+export interface TlsServers {
   readonly servers: readonly { readonly host: string; readonly port: number }[]
   /** Of `mongodb+srv`: the DNS name whose SRV records name the servers. */
   readonly srv_name?: string
@@ -56,6 +56,8 @@ interface TlsServers {
   readonly ca_file?: string
   /** The certificate that the process shows, with its key. */
   readonly certificate_file?: string
+  /** What decrypts the key in `certificate_file`, if it is encrypted. */
+  readonly passphrase?: Secret
 }
 
 /**
@@ -65,10 +67,12 @@ interface TlsServers {
 export function readTlsServers(uri: Secret): TlsServers {
   const options = parse(uri)
   if (!options?.tls) return { servers: [] }
-  const { srvHost, srvServiceName, tlsCAFile: ca_file, tlsCertificateKeyFile: certificate_file } = options
+  const { srvHost, srvServiceName, passphrase } = options
+  const { tlsCAFile: ca_file, tlsCertificateKeyFile: certificate_file } = options
   const files = {
     ...(ca_file === undefined ? {} : { ca_file }),
     ...(certificate_file === undefined ? {} : { certificate_file }),
+    ...(passphrase === undefined ? {} : { passphrase: new Secret(passphrase) }),
   }
   if (srvHost !== undefined) return { servers: [], srv_name: `_${srvServiceName}._tcp.${srvHost}`, ...files }
   const servers = options.hosts.flatMap(({ host, port }) =>
