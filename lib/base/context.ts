@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { uuidv7 } from './ids.ts'
 import type { Trace } from './trace.ts'
 
 /**
  * The data of a request that travels with it through every RPC: the gateway's request id, its place in a W3C trace, the
- * calling role, its deadline on the monotonic clock, the act of the operator that it is, and its slot. Background work has a trace
- * at most.
+ * calling role, its deadline on the monotonic clock, the act of the operator that it is, and its slot. An effect that runs in the
+ * background has a request id of its own; other background work has a trace at most.
  */
 export interface RequestContext {
   readonly request_id?: string
@@ -24,7 +25,7 @@ export interface CallSlot {
 
 const storage = new AsyncLocalStorage<RequestContext>()
 
-/** The request that is being served; in background work its trace at most, otherwise `undefined`. */
+/** The request that is being served, or what background work has of one; otherwise `undefined`. */
 export function currentRequest(): RequestContext | undefined {
   return storage.getStore()
 }
@@ -65,6 +66,12 @@ export function withoutDeadline<T>(work: () => T): T {
   if (!request) return work()
   const { deadline_ms: _deadline, caller: _caller, act: _act, ...rest } = request
   return storage.run(rest, work)
+}
+
+/** Runs `work` as part of the present request, or under a request id of its own, which its log lines and RPCs carry, where there is none. */
+export function withRequestId<T>(work: () => T): T {
+  const request = storage.getStore()
+  return request?.request_id === undefined ? storage.run({ ...request, request_id: uuidv7() }, work) : work()
 }
 
 /** Runs `work` outside the request that started it: for work whose result several requests share. */

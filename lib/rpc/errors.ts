@@ -73,11 +73,12 @@ export function fromConnectError(error: unknown): PublicError {
 }
 
 /**
- * Whether an error is the answer of another role. That role has logged the cause, under the same request id, so another line
- * would only repeat it.
+ * Whether an error is a fault or an outage that another role has answered. That role has logged the cause, under the same request id, so
+ * another line would only repeat it. A refusal it has not logged, also one whose code this release does not know and takes for a fault.
  */
 export function isLoggedByItsOwner({ cause }: PublicError): boolean {
-  return cause instanceof ConnectError && cause.findDetails(ErrorDetailSchema).length > 0
+  if (!(cause instanceof ConnectError)) return false
+  return cause.findDetails(ErrorDetailSchema).some(({ code }) => code === 2001 || code === 2002)
 }
 
 function fromDetail(detail: ErrorDetail, cause: ConnectError): PublicError {

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect'
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { fromConnectError, toConnectError } from '#lib/rpc/errors.ts'
@@ -114,6 +115,12 @@ test('reports a failed joint write to each of its outcomes', async () => {
 })
 
 const answered = (error: Error) => fromConnectError(toConnectError(error))
+const answeredWith = (code: number) =>
+  fromConnectError(
+    new ConnectError('text', Code.FailedPrecondition, undefined, [
+      { desc: ErrorDetailSchema, value: { code } },
+    ]),
+  )
 
 // One line per failed thing, in the process that met the failure.
 test.each([
@@ -125,6 +132,7 @@ test.each([
   ['a fault of another role, because it has logged that', answered(new TypeError('a fault')), 0],
   ['a role that cannot be reached', fromConnectError(new ConnectError('refused', Code.Unavailable)), 1],
   ['a refusal of another role, which only we take for a failure', answered(new PublicError(6004)), 1],
+  ['a refusal whose code this release does not know', answeredWith(11_999), 1],
   ['a failure of this process', new Error('broken'), 1],
 ])('a try of an effect that fails by %s has this many lines', (_cause, error, lines) => {
   const warn = jest.spyOn(log, 'warn').mockImplementation(() => {})

@@ -127,7 +127,7 @@ export function recordFailure<D extends EffectDocument>(
   if (is_stuck) stuck_effects.increment({ kind: effect.kind })
   const fields = { effect: effect.id, kind: effect.kind, tries: effect.tries, error }
   if (is_stuck) unlimited_log.error(fields, 'effect is stuck; retry it when the cause is fixed')
-  else log[isFaultOfAnotherRole(error) ? 'debug' : 'warn'](fields, 'effect failed and will be retried')
+  else log[isLoggedElsewhere(error) ? 'debug' : 'warn'](fields, 'effect failed and will be retried')
   const { lease: _released, ...rest } = effect
   const failed: Effect = {
     ...dueAgain(rest, new Date(now().getTime() + wait_ms)),
@@ -138,9 +138,8 @@ export function recordFailure<D extends EffectDocument>(
   return (document) => ({ ...document, effects: document.effects.map(replace) })
 }
 
-/** Whether another role has answered with a fault or an outage. It has logged the cause; a refusal it has not. */
-function isFaultOfAnotherRole(error: unknown): boolean {
-  return error instanceof PublicError && [2001, 2002].includes(error.code) && isLoggedByItsOwner(error)
+function isLoggedElsewhere(error: unknown): boolean {
+  return error instanceof PublicError && isLoggedByItsOwner(error)
 }
 
 /**

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { currentRequest, withRequest } from '#lib/base/context.ts'
 import { now } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { Collection } from '#lib/store/store.ts'
@@ -42,6 +43,26 @@ test('a stopped runner leases nothing, and the next process runs what is due', a
   next.start()
   await fixture().untilDone('late')
   await next.stop()
+})
+
+test('an effect has the request id of its request, or one of its own where the sweeper runs it', async () => {
+  const ids: (string | undefined)[] = []
+  const bound = knownEffect.bind<Item>({
+    ...idleHandler,
+    async run() {
+      ids.push(currentRequest()?.request_id)
+      return (current) => current
+    },
+  })
+  const runner = fixture().runner([bound])
+  const inserted = await runner.insert(itemWith('requested', knownEffect))
+  await withRequest({ request_id: 'r-1' }, () => runner.runEffects(inserted))
+  for (const item_id of ['one', 'two']) await fixture().items.insert(itemWith(item_id, knownEffect))
+  runner.start()
+  await Promise.all(['one', 'two'].map(fixture().untilDone))
+  await runner.stop()
+  expect(ids).toEqual(['r-1', expect.any(String), expect.any(String)])
+  expect(new Set(ids).size).toBe(3)
 })
 
 describe('while the clock of the process is wrong', () => {

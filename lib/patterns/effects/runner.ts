@@ -1,5 +1,5 @@
 import { backoffDelay } from '#lib/base/backoff.ts'
-import { withoutAct, withoutDeadline } from '#lib/base/context.ts'
+import { withoutAct, withoutDeadline, withRequestId } from '#lib/base/context.ts'
 import { randomFraction } from '#lib/base/crypto/random.ts'
 import type { Release } from '#lib/base/limit.ts'
 import { every, now, type Timer } from '#lib/base/time.ts'
@@ -281,7 +281,7 @@ function runHandler<D extends EffectDocument>(
   const running = in_flight.of({ lane: effect.lane })
   running.value += 1
   const run = () => bound.run(effect, document)
-  return withoutDeadline(() =>
+  const runInSpan = (): Promise<DocumentChange<D>> =>
     inSpan(spanOf(document, effect), async (span) => {
       try {
         const change = await (effect.lane === 'external' ? waitOutside(run) : run())
@@ -298,6 +298,6 @@ function runHandler<D extends EffectDocument>(
         running.value -= 1
         release()
       }
-    }),
-  )
+    })
+  return withoutDeadline(() => withRequestId(runInSpan))
 }
