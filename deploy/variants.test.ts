@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { Ajv } from 'ajv'
 import {
@@ -57,6 +58,20 @@ describeManifests('the components that a cluster may choose', () => {
       }
     },
   )
+
+  test('the lines of the page of archives mount them read-only where they are read, and nowhere else', () => {
+    const page = readFileSync(join(import.meta.dirname, '../docs/operators/archive.md'), 'utf8')
+    const lines = /```yaml\n(patches:\n[\s\S]*?)```/.exec(page)?.[1] ?? ''
+    const mounting = serversOf(build([], lines)).filter((server) =>
+      containerOf(server).volumeMounts?.some(({ mountPath }) => mountPath === '/archive'),
+    )
+    expect(mounting.map(({ metadata }) => metadata.name).sort()).toEqual(['balances', 'payments'])
+    for (const server of mounting) {
+      const { env = [], volumeMounts = [] } = containerOf(server)
+      expect(env).toContainEqual({ name: 'MULTIHUB_ARCHIVE', value: '/archive' })
+      expect(volumeMounts).toContainEqual({ name: 'archive', mountPath: '/archive', readOnly: true })
+    }
+  })
 
   test('a field that is misspelled does not fit', () => {
     const [route] = customOf(build(['gateway-api']), 'HTTPRoute')
