@@ -11,8 +11,9 @@ export interface Mutation extends MerchantScope {
 }
 
 /**
- * Runs a mutation once per key, permanently, and returns the id that `work` returned (S3). The record holds that id and no
- * copy of the document, so that a repetition can show the document as it is by then. Throws 1013 for another payload.
+ * Runs a mutation once per key, in the test environment for a time (O25), and returns the id that `work` returned (S3). The record
+ * holds that id and no copy of the document, so that a repetition can show the document as it is by then. Throws 1013 for another
+ * payload.
  */
 export async function runMutation(
   idempotency: Idempotency,

@@ -24,7 +24,7 @@ export interface RequestRefundRequest extends MerchantScope {
 const CALL = { timeoutMs: 10_000 }
 
 /**
- * Requests a refund, once per `c_id`, permanently: a repetition gets the same refund, as it is by then (S3). The payment
+ * Requests a refund, once per `c_id`: a repetition gets the same refund, as it is by then, as long as it is kept (S3, O25). The payment
  * decides in one guarded write. Throws 1013 for a `c_id` that was used with another payload, then the refusals of S8.
  */
 export async function requestRefund(

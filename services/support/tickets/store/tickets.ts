@@ -52,7 +52,7 @@ export const TICKETS = {
 export const keyOfTicket = keyOf(TICKETS)
 
 /**
- * The merchant's ticket with this identifier, also when it is deleted. A `c_id` belongs to one ticket, permanently,
+ * The merchant's ticket with this identifier, also when it is deleted. A `c_id` belongs to one ticket, as long as that is kept,
  * because it is the idempotency key of the creation.
  */
 export function findTicketBy(

@@ -23,7 +23,7 @@ export interface CreateTicketRequest extends NewTicketFields {
 }
 
 /**
- * Creates a ticket, once per `c_id`, permanently: a repetition gets the same ticket, as it is by then (S3). Refusals in
+ * Creates a ticket, once per `c_id`: a repetition gets the same ticket, as it is by then, as long as it is kept (S3, O25). Refusals in
  * their order: 1013 for a `c_id` that was used with another payload, 10005 for a payment issue without a file, 10001 for
  * a payment that the merchant does not have (3008 for one that the credential may not use), 10002 for a payment that has a
  * ticket, 13001 to 13004 and 9000 for a file that cannot be used.

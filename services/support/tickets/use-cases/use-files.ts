@@ -5,7 +5,7 @@ import { findTicketOrSuccessor } from '../store/tickets.ts'
 import type { TicketDeps } from './update-ticket.ts'
 
 /**
- * Whether a ticket was stored and has a file (F7). It keeps its files permanently, even after the operator has deleted it
+ * Whether a ticket was stored and has a file (F7). It keeps its files as long as it exists, even after the operator has deleted it
  * and another ticket has taken its place.
  */
 export async function isUsedByTicket(
