@@ -13,11 +13,12 @@ interface Unmet {
 
 /**
  * What other roles must have and do not, or not as the documents of the checked role state it, in the order of those
- * documents. Roles without a check in `checks` are not asked.
+ * documents. Roles without a check in `checks` are not asked. `onUnreadable` gets the reason for each document that cannot be read.
  */
 export async function* unmetRequirements(
   check: DataCheck,
   checks: ReadonlyMap<RoleName, DataCheck>,
+  onUnreadable?: (reason: string) => void,
 ): AsyncGenerator<Unmet> {
   let lookups: Promise<Unmet | undefined>[] = []
   const unmet = async (): Promise<Unmet[]> => {
@@ -25,7 +26,7 @@ export async function* unmetRequirements(
     lookups = []
     return results.filter((result) => result !== undefined)
   }
-  for await (const requirement of check.listRequirements?.() ?? []) {
+  for await (const requirement of check.listRequirements?.(onUnreadable) ?? []) {
     lookups.push(
       findIn(checks, requirement).then((finding) =>
         finding === 'found' ? undefined : { requirement, finding },

@@ -252,7 +252,7 @@ interface OpenedRole {
 
 /**
  * Adds to the payments what support and the ledger know of them, which were read later. Prints each fact. Returns how many
- * could not be added.
+ * could not be added, with the reasons why documents could not be read.
  */
 async function completePayments(
   opened: readonly OpenedRole[],
@@ -270,15 +270,15 @@ async function completePayments(
     if (check) checks.set(role.name, check)
   }
   let missing = 0
-  await adoptLaterFacts(checks, (role, subject, is_added) => {
-    if (!is_added) missing += 1
-    printLine(
-      is_added
-        ? `${role}: ${subject} happened while the backup ran, and is added`
-        : `PROBLEM  ${role}: ${subject} happened while the backup ran, and cannot be added`,
-    )
+  const unreadable = await adoptLaterFacts(checks, (role, subject, is_added, reason) => {
+    const fact = `${role}: ${subject} happened while the backup ran`
+    if (is_added) return printLine(`${fact}, and is added`)
+    missing += 1
+    printLine(`PROBLEM  ${fact}, and cannot be added${reason === undefined ? '' : `: ${reason}`}`)
   })
-  return missing
+  for (const text of unreadable)
+    printLine(`PROBLEM  ${text}: what it says of payments while the backup ran cannot be added`)
+  return missing + unreadable.length
 }
 
 /** Reads the documents of a role from the files of a backup. */

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { isStub } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -295,7 +296,11 @@ describe('without the archive', () => {
     expect(await listOf(check.findProblems?.() ?? [])).toEqual([
       expect.stringMatching(new RegExp(`^shard ${SHARD}, batch 1: the archive file .* cannot be read`)),
     ])
-    expect(await listOf(check.listRequirements?.() ?? [])).toEqual([])
+    const unreadable: string[] = []
+    const list = check.listRequirements?.((reason) => void unreadable.push(reason)) ?? []
+    expect(await listOf(list)).toEqual([])
+    expect(unreadable).toHaveLength((await listOf(readStored())).filter(isStub).length)
+    expect(unreadable[0]).toMatch(/^the archive file .* cannot be read: MULTIHUB_ARCHIVE names no directory$/)
     const required = { merchant_id: '1000', environment: 'test', id: 'a' } as never
     expect(await check.find?.(required)).toBe('found')
     expect(await operations.weighRanges?.(opened, new Date(0))).toMatchObject({ weights: expect.any(Array) })

@@ -42,9 +42,9 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
       for (let shard = 0; shard < SHARDS; shard += 1) yield* await problemsOfShard(store, shard)
     },
     compareWithLog: (lines) => missingLedgerHeads(store.journal, signer, lines),
-    async *listRequirements() {
+    async *listRequirements(onUnreadable) {
       for await (const document of readDocuments<JournalDocument>(JOURNAL)) {
-        const batch = isStub(document) ? await readArchived(store.journal, document) : document
+        const batch = isStub(document) ? await readArchived(store.journal, document, onUnreadable) : document
         if (batch) yield* requirementsOf(batch)
       }
     },
@@ -56,15 +56,17 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
   }
 }
 
-/** The batch of a stub; `undefined` when it cannot be read, which `findProblems` reports. */
+/** The batch of a stub; `undefined` when it cannot be read, which `findProblems` reports too. */
 async function readArchived(
   journal: LedgerStore['journal'],
   { shard, seq }: JournalDocument,
+  onUnreadable?: (reason: string) => void,
 ): Promise<Batch | undefined> {
   try {
     return await journal.getBatch(shard, seq)
   } catch (error) {
     if (!isOfBatch(error)) throw error
+    onUnreadable?.(error.message)
     return undefined
   }
 }
