@@ -1,7 +1,11 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
+import { ignoreMissing } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
+import { clock } from '#lib/base/time.ts'
 import type { Archivable, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import { type Command, type CommandOutput, problemsText } from '../../app/run.ts'
@@ -19,6 +23,12 @@ export const ARCHIVING_ROLES: readonly RoleName[] = ['payments', 'balances']
 
 const USAGE = 'node main.ts archive --before DATE|--check|--restore DIRECTORY'
 
+/**
+ * What happened while a backup runs is added to its payments from the batches of the ledger, also without the files of an archive: so
+ * what is archived is older than the longest backup.
+ */
+const AGE_MIN_MS = 86_400_000
+
 /** What a run does with the archive in a directory. */
 type Task = { readonly directory: string } & (
   | { readonly kind: 'archive'; readonly before: Date }
@@ -33,17 +43,30 @@ type Task = { readonly directory: string } & (
 export const archive: Command = async (words, variables, output) => {
   const task = parseWords(words)
   const config = readConfig(VERIFY_SETTINGS, variables)
-  const { archive: configured } = config
-  if (configured !== undefined && configured !== task.directory)
-    throw new StartError(
-      `the processes read ${configured} (MULTIHUB_ARCHIVE): name this directory, so that they find what is archived`,
-    )
+  await requireConfigured(task.directory, config.archive)
   let problems = 0
   for (const role of await loadOperations(ARCHIVING_ROLES))
     for (const archivable of role.archives ?? [])
       problems += await runTask(task, role, archivable, config, output)
   if (problems > 0)
     throw new StartError(`${problemsText(problems)}: docs/operators/archive.md says what to do`)
+}
+
+/** Throws `StartError` unless the directory is the one that the processes read, where they find what is archived. */
+async function requireConfigured(directory: string, configured: string | undefined): Promise<void> {
+  if (configured === undefined)
+    throw new StartError(
+      `set MULTIHUB_ARCHIVE to ${directory}, here and for the processes of payments and balances: they cannot read what is archived without it`,
+    )
+  if ((await realPathOf(configured)) !== (await realPathOf(directory)))
+    throw new StartError(
+      `the processes read ${configured} (MULTIHUB_ARCHIVE): name this directory, so that they find what is archived`,
+    )
+}
+
+/** The path without symbolic links, if it exists. */
+async function realPathOf(path: string): Promise<string> {
+  return (await realpath(path).catch(ignoreMissing)) ?? resolve(path)
 }
 
 /** Returns the number of problems, which it has printed. */
@@ -109,7 +132,7 @@ function parseWords(words: readonly string[]): Task {
   throw new StartError(`name what to do and one directory: ${USAGE}`)
 }
 
-/** The beginning of a day in UTC. Throws `StartError` for another text. */
+/** The beginning of a day in UTC, at least 24 hours ago. Throws `StartError` for another text. */
 function parseDate(text: string): Date {
   const date = new Date(text)
   if (
@@ -118,5 +141,7 @@ function parseDate(text: string): Date {
     date.toISOString().slice(0, 10) !== text
   )
     throw new StartError(`${text} is not a day such as 2026-01-31`)
+  if (date.getTime() > clock.now_ms() - AGE_MIN_MS)
+    throw new StartError(`${text} is too late: name a day that began 24 hours ago or earlier`)
   return date
 }

@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { testKeys, testMasterKey } from '#lib/base/crypto/keys.fixture.ts'
-import { clock } from '#lib/base/time.ts'
+import { clock, machineClock, useClock } from '#lib/base/time.ts'
 import { openStore } from '#lib/store/open.ts'
 import { databaseOf } from '../../app/roles.ts'
 import { checkpointAt } from '../../services/balances/archive.fixture.ts'
@@ -26,7 +26,16 @@ afterEach(() => rm(home, { recursive: true, force: true }))
 const directory = (): string => join(home, 'archive')
 
 function run(...words: string[]): Promise<void> {
-  const variables = { MULTIHUB_HOME: home, MULTIHUB_MASTER_KEYS: testMasterKey('test') }
+  return runWith(directory(), ...words)
+}
+
+/** Runs the command where `MULTIHUB_ARCHIVE` is this path. */
+function runWith(configured: string | undefined, ...words: string[]): Promise<void> {
+  const variables = {
+    MULTIHUB_HOME: home,
+    MULTIHUB_MASTER_KEYS: testMasterKey('test'),
+    MULTIHUB_ARCHIVE: configured,
+  }
   const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
   return archive([...words, directory()], variables, output)
 }
@@ -62,11 +71,23 @@ async function useLedger<T>(
   }
 }
 
-const tomorrow = (): string => new Date(clock.now_ms() + 86_400_000).toISOString().slice(0, 10)
+const DAY_MS = 86_400_000
+
+/** The day that began with so many days from now. */
+const dayIn = (days: number): string => new Date(clock.now_ms() + days * DAY_MS).toISOString().slice(0, 10)
+
+/** Archives as a run does two days later, when the batches of now are old enough. */
+async function archiveLater(): Promise<void> {
+  const day = dayIn(1)
+  using _later = {
+    [Symbol.dispose]: useClock({ ...machineClock, now_ms: () => machineClock.now_ms() + 2 * DAY_MS }),
+  }
+  await run('--before', day)
+}
 
 test('all but the newest 1,024 batches of a shard are archived, checked and put back', async () => {
   await createLedger()
-  await run('--before', tomorrow())
+  await archiveLater()
   expect(lines).toContainEqual(
     expect.stringMatching(/^balances: 6 documents of journal were archived in journal-/),
   )
@@ -85,8 +106,25 @@ test('all but the newest 1,024 batches of a shard are archived, checked and put 
 
 test('without the keys of the journal nothing is archived', async () => {
   await createLedger()
-  const variables = { MULTIHUB_HOME: home }
+  const variables = { MULTIHUB_HOME: home, MULTIHUB_ARCHIVE: directory() }
   const output = { printLine: () => {}, printProgress: () => {} }
-  const words = ['--before', tomorrow(), directory()]
+  const words = ['--before', dayIn(-2), directory()]
   await expect(archive(words, variables, output)).rejects.toThrow('key')
+})
+
+// O24.1
+test.each([0, 1])('nothing is archived before a day that began %i days from now', async (days) => {
+  await expect(run('--before', dayIn(days))).rejects.toThrow('24 hours ago or earlier')
+})
+
+test('the directory is the directory that MULTIHUB_ARCHIVE names for the processes, by whatever path', async () => {
+  await createLedger()
+  for (const words of [['--before', dayIn(-2)], ['--check'], ['--restore']]) {
+    await expect(runWith(undefined, ...words)).rejects.toThrow('set MULTIHUB_ARCHIVE')
+    await expect(runWith(home, ...words)).rejects.toThrow(`the processes read ${home}`)
+  }
+  await expect(runWith(join(home, 'x', '..', 'archive'), '--check')).resolves.toBe(undefined)
+  await mkdir(directory())
+  await symlink(directory(), join(home, 'link'))
+  await expect(runWith(join(home, 'link'), '--check')).resolves.toBe(undefined)
 })
