@@ -10,6 +10,7 @@ import { putBack } from './outcomes.ts'
 import { dueRanges } from './slots.ts'
 
 const open = openItemsForEachTest()
+const alone = { run_id: 'a', live: () => ['a'] }
 
 async function readMetric(series: string): Promise<number> {
   const line = (await metricsText()).split('\n').find((text) => text.startsWith(`${series} `))
@@ -25,7 +26,7 @@ test('the age of the oldest due effect of each lane is measured, and what is stu
   const stuck = itemWith('stuck', defineKind('ask', 'external'), 600_000)
   const effects = stuck.effects.map((effect) => ({ ...effect, stuck: true }))
   await fixture.items.insert(withDueTimes({ ...stuck, effects }, new Date()))
-  await measureEffects('items', fixture.items)
+  await measureEffects('items', fixture.items, alone)
   expect(await ageOf('money')).toBeGreaterThanOrEqual(90)
   expect(await ageOf('external')).toBe(0)
   expect(await readMetric('multihub_stuck_effect_documents{documents="items"}')).toBe(1)
@@ -40,7 +41,7 @@ test('due effects of the lanes money and event are counted, and effects that a p
   const lease = { token: 'of another process', until: new Date(now().getTime() + 60_000) }
   const effects = taken.effects.map((effect) => ({ ...effect, lease }))
   await fixture.items.insert(withDueTimes({ ...taken, effects }, now()))
-  await measureEffects('items', fixture.items)
+  await measureEffects('items', fixture.items, alone)
   const counts = (await metricsText()).split('\n').filter((line) => /^multihub_effects_due\{/.test(line))
   expect(counts.sort()).toEqual([
     'multihub_effects_due{documents="items",lane="event"} 2',
@@ -48,11 +49,35 @@ test('due effects of the lanes money and event are counted, and effects that a p
   ])
 })
 
+test('one process counts them, and the others read one document of each lane', async () => {
+  const fixture = open()
+  await fixture.store(3, defineKind('pay', 'money'), 90_000)
+  const run_ids = ['a', 'b', 'c']
+  const read: number[] = []
+  const shown: string[] = []
+  const items = {
+    ...fixture.items,
+    async find(...find: Parameters<typeof fixture.items.find>) {
+      const found = await fixture.items.find(...find)
+      if (find[0] === 'by_money_slot') read.push(found.length)
+      return found
+    },
+  }
+  for (const run_id of run_ids) {
+    await measureEffects('items', items, { run_id, live: () => run_ids })
+    expect(await ageOf('money')).toBeGreaterThanOrEqual(90)
+    const lines = (await metricsText()).split('\n')
+    shown.push(...lines.filter((line) => /^multihub_effects_due\{.*lane="money"/.test(line)))
+  }
+  expect(read.sort()).toEqual([1, 1, 3])
+  expect(shown).toEqual(['multihub_effects_due{documents="items",lane="money"} 3'])
+})
+
 // O10: an event that cannot reach the notifier is a callback that is late.
 test('the age of the oldest event without a receipt is also the delay of callbacks, however often it was put back', async () => {
   const fixture = open()
   await fixture.store(1, defineKind('tell', 'event'), 90_000)
-  await measureEffects('items', fixture.items)
+  await measureEffects('items', fixture.items, alone)
   const series = 'multihub_delivery_oldest_due_seconds{waits_in="items"}'
   expect(await readMetric(series)).toBeGreaterThanOrEqual(90)
   const [late] = await fixture.items.find('by_event_slot', dueRanges({}), { limit: 1 })
@@ -60,13 +85,13 @@ test('the age of the oldest event without a receipt is also the delay of callbac
   if (!late || !effect) throw new Error('the event is missing')
   const again = withDueTimes(putBack<Item>(effect)({ ...late, effects: [] }), new Date())
   await fixture.items.replace(again, late.version)
-  await measureEffects('items', fixture.items)
+  await measureEffects('items', fixture.items, alone)
   expect(await readMetric(series)).toBeGreaterThanOrEqual(90)
 })
 
 test('without anything that waits, all ages are 0', async () => {
   const fixture = open()
-  await measureEffects('items', fixture.items)
+  await measureEffects('items', fixture.items, alone)
   expect(await ageOf('money')).toBe(0)
   expect(await readMetric('multihub_stuck_effect_documents{documents="items"}')).toBe(0)
 })
@@ -74,16 +99,16 @@ test('without anything that waits, all ages are 0', async () => {
 test('nothing is shown of a store that cannot be read, until it can', async () => {
   const fixture = open()
   await fixture.store(1, defineKind('pay', 'money'), 90_000)
-  await measureEffects('items', fixture.items)
+  await measureEffects('items', fixture.items, alone)
   const seriesOf = async () =>
     (await metricsText()).split('\n').filter((line) => /^multihub_.*documents="items"/.test(line))
   const shown = await seriesOf()
   expect(shown.length).toBeGreaterThan(1)
   const failure = new Error('the store does not answer')
   const items = { ...fixture.items, find: () => Promise.reject(failure) }
-  await expect(measureEffects('items', items)).rejects.toBe(failure)
+  await expect(measureEffects('items', items, alone)).rejects.toBe(failure)
   expect(await seriesOf()).toEqual([])
-  await measureEffects('items', fixture.items)
+  await measureEffects('items', fixture.items, alone)
   expect(await seriesOf()).toHaveLength(shown.length)
 })
 
@@ -110,14 +135,14 @@ test('of effects that hang, those that the process cannot take are counted when 
       () => takenOf('external'),
       (taken) => taken === 300,
     )
-    await measureEffects('items', items)
+    await measureEffects('items', items, alone)
     expect([await due('money'), await due('external')]).toEqual([0, Number.NaN])
     await store(700, pay, 90_000)
     await eventually(
       () => takenOf('money'),
       (taken) => taken === 512,
     )
-    await measureEffects('items', items)
+    await measureEffects('items', items, alone)
     expect([await due('money'), await due('external')]).toEqual([188, Number.NaN])
   } finally {
     hanging.resolve()
@@ -145,7 +170,7 @@ async function measureAfterTry(bound: ReturnType<typeof payEffect.bind<Item>>): 
   runner.start()
   await tried.promise
   await runner.stop()
-  await measureEffects('items', items)
+  await measureEffects('items', items, alone)
 }
 
 test.each([
@@ -176,7 +201,7 @@ test('so has an effect that is leased again after the crash of its process', asy
       () => items.get({ item_id: 'one' }),
       (stored) => stored?.effects[0]?.tries === 2,
     )
-    await measureEffects('items', items)
+    await measureEffects('items', items, alone)
     expect(await ageOf('money')).toBeGreaterThanOrEqual(1_200)
   } finally {
     ended.resolve()
@@ -194,7 +219,7 @@ test('so has an effect that is postponed, because no process knows its kind', as
     (stored) => stored !== undefined && (stored.money_due_at ?? new Date(0)) > new Date(),
   )
   await runner.stop()
-  await measureEffects('items', items)
+  await measureEffects('items', items, alone)
   expect(await ageOf('money')).toBeGreaterThanOrEqual(1_200)
 })
 

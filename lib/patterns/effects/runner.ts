@@ -152,7 +152,7 @@ export function createEffectRunner<D extends EffectDocument>(options: EffectRunn
       const shared = { collection, writes, runs, background }
       timers.push(startTakeover({ ...shared, keyOf, by_kind, mayLease }))
       timers.push(...startSweeps({ ...shared, name, capacity, runEffects: runInBackground, sweep_ms }))
-      timers.push(startMeasuring(name, collection))
+      timers.push(startMeasuring(name, collection, runs))
       const giveMissing = () => giveSlots({ collection, keyOf, writes, mayLease })
       timers.push(every(MEASURE_MS, () => background.track(giveMissing(), onNoSlots), onNoSlots, 0))
     },
@@ -170,9 +170,9 @@ function onNoSlots(error: unknown): void {
 }
 
 /** Measures the effects of a collection again and again. */
-function startMeasuring(name: string, collection: Collection<EffectDocument>): Timer {
+function startMeasuring(name: string, collection: Collection<EffectDocument>, runs: Runs): Timer {
   const onError = (error: unknown): void => log.debug({ error }, 'effects could not be measured')
-  return every(MEASURE_MS, () => measureEffects(name, collection), onError)
+  return every(MEASURE_MS, () => measureEffects(name, collection, runs), onError)
 }
 
 /** The document with an effect that can be leased now. */
