@@ -107,7 +107,7 @@ async function callUpTo(gateways: SimulatedGateways, limit: number): Promise<num
 }
 
 test('allows at most the counted calls and counts at most the limit, under any failures; allows the full limit afterwards', async () => {
-  const steps = fc.array(anyStep, { minLength: 5, maxLength: 25 })
+  const steps = fc.array(anyStep, { minLength: 5, maxLength: 25, size: 'max' })
   const property = fc.asyncProperty(
     anyLimit,
     steps,

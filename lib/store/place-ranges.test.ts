@@ -44,6 +44,7 @@ test('for any weights: the heaviest are on different servers, no server has more
     {
       minLength: SERVERS.length,
       maxLength: 64,
+      size: 'max',
     },
   )
   fc.assert(

@@ -109,7 +109,7 @@ const script = fc.record({
   first_crash: fc.option(crash, { nil: undefined }),
   creates: fc.array(create, { maxLength: 6 }),
   lookups: fc.array(lookup, { maxLength: 8 }),
-  steps: fc.array(step, { maxLength: 14 }),
+  steps: fc.array(step, { maxLength: 14, size: 'max' }),
 })
 type Script = typeof script extends fc.Arbitrary<infer S> ? S : never
 type Report = typeof report extends fc.Arbitrary<infer R> ? R : never

@@ -63,7 +63,7 @@ function isRefused({
 test('lists deliveries of a merchant by each permitted combination, newest first, in full pages with bounded reads', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(life, { maxLength: 30 }),
+      fc.array(life, { maxLength: 30, size: 'max' }),
       fc.array(query, { minLength: 1, maxLength: 12 }),
       async (lives, queries) => {
         await using opened = await openTestStore()

@@ -60,7 +60,7 @@ const query = fc.record({
 test('lists and counts what cannot reach its receiver, the longest first, with bounded reads', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(life, { maxLength: 30 }),
+      fc.array(life, { maxLength: 30, size: 'max' }),
       fc.array(query, { maxLength: 6 }),
       async (lives, queries) => {
         await using opened = await openTestStore()

@@ -92,6 +92,13 @@ test.each(DIRECTIONS.names.flatMap((direction) => STATUSES.map((status) => [dire
   },
 )
 
+// S9
+test.each(['rejected', 'canceled'] as const)('a refund that was %s is not approved: 8801', (status) => {
+  const { payment } = request(paid, 'r', 400n)
+  const closed = decideClosing(payment, { refund_id: 'r', status, reason: '' }, at).payment
+  expect(beginApproval(closed, 'r', at)).toEqual({ payment: closed, refused_code: 8801 })
+})
+
 // S10
 describe('a chargeback', () => {
   test('can take all that is left of the payment, and no more', () => {
@@ -99,6 +106,14 @@ describe('a chargeback', () => {
     const left = paid.amount - 500n
     expect(charge(payment, 'c-2', left + 1n).refused_code).toBe(11004)
     expect(charge(payment, 'c-2', left).refused_code).toBeUndefined()
+  })
+
+  // S9: the ledger may have placed the hold of the refund already.
+  test('cannot take what a refund has asked a hold for', () => {
+    const { payment } = beginApproval(request(paid, 'r', 400n).payment, 'r', at)
+    const left = paid.amount - 400n
+    expect(charge(payment, 'c-1', left + 1n).refused_code).toBe(11004)
+    expect(charge(payment, 'c-1', left).refused_code).toBeUndefined()
   })
 
   test('in another currency than the payment is refused with 6002', () => {

@@ -118,6 +118,7 @@ test('every filter lists what it must, in order, with bounded reads and no empty
     fc.asyncProperty(
       fc.uniqueArray(payment, {
         maxLength: 60,
+        size: 'max',
         selector: ({ merchant, environment, c_id }) => `${merchant} ${environment} ${c_id}`,
       }),
       fc.array(fc.record({ filter, size: fc.constantFrom(1, 2, 5, 100) }), { minLength: 8, maxLength: 8 }),

@@ -43,7 +43,7 @@ function resources({ words, id_field, key_field, time_field, deadlines }: Kind['
     deadline: fc.option(instant, { nil: undefined }),
     is_deleted: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
   })
-  return fc.array(one, { maxLength: 60 }).map((some) =>
+  return fc.array(one, { maxLength: 60, size: 'max' }).map((some) =>
     some.map(({ scope: of, at, words: chosen, payment, deadline, is_deleted }, index): Resource => {
       const id = `id-${String(index).padStart(3, '0')}`
       const is_open = deadlines?.statuses.includes(chosen['status'] ?? '')
