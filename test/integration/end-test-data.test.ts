@@ -17,6 +17,7 @@ import { PAYMENTS } from '../../services/payments/store/payments.ts'
 import { CHARGEBACKS } from '../../services/support/chargebacks/store/chargebacks.ts'
 import type { Comment } from '../../services/support/comments/domain/comment.ts'
 import { REFUND_COMMENTS, TICKET_COMMENTS } from '../../services/support/comments/store/comments.ts'
+import { operations } from '../../services/support/operations.ts'
 import { REFUNDS } from '../../services/support/refunds/store/refunds.ts'
 import { TICKETS } from '../../services/support/tickets/store/tickets.ts'
 import { createAdjustableClock } from '../support/adjustable-clock.ts'
@@ -195,4 +196,25 @@ test('a chargeback that outlives its payment can be won, and nothing waits for t
     async () => (await stored.find('by_id', { equals: [chargebackId] }, { limit: 1 }))[0],
     (found) => found?.effects.length === 0,
   )
+})
+
+// O25
+test('a check of the data does not miss a refund of the test environment after 7 days', async () => {
+  const nothing = async function* () {}
+  const check = await operations.checkData?.(system.roles.storeOf('support'), nothing, {}, system.roles.keys)
+  const required = { role: 'support', merchant_id: shop.merchant_id, id: 'gone', subject: 'it' } as const
+  const claim = {
+    kind: 'refund',
+    refund_id: 'gone',
+    amount: 5n,
+    currency: 'INR',
+    status: 'completed',
+  } as const
+  const find = (environment: string, days: number) => {
+    const at = new Date(clock.now_ms() - days * DAY_MS)
+    return check?.find?.({ ...required, environment, claim, at })
+  }
+  expect(await find('test', 8)).toBe('found')
+  expect(await find('test', 6)).toBe('missing')
+  expect(await find('production', 4_000)).toBe('missing')
 })
