@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { parseAllDocuments } from 'yaml'
 import { CALLS_MAX } from '#lib/rpc/settings.ts'
-import { HTTP_LIMITS } from '../gateway/http/http-limits.ts'
 import { buildFolder, buildOverlay, describeManifests, type Manifest } from './manifests.fixture.ts'
 import { describePromtool, runPromtool } from './promtool.fixture.ts'
 import { withVariant } from './variants.fixture.ts'
@@ -32,11 +31,13 @@ const triggers = scaled.flatMap(({ metadata, spec }) =>
   })),
 )
 
-test('calls start processes when a quarter of the slots is in use', () => {
-  const thresholds = triggers.filter(({ name }) => name.endsWith(' calls')).map(({ threshold }) => threshold)
-  expect(thresholds).toHaveLength(scaled.length)
-  for (const slots of [CALLS_MAX, HTTP_LIMITS.requests_max])
-    expect(new Set(thresholds)).toEqual(new Set([slots / 4]))
+test('RPCs start processes when a quarter of the slots is in use, and a gateway goes by its event loop', () => {
+  const calls = triggers.filter(({ name }) => name.endsWith(' calls'))
+  expect(calls.map(({ name, threshold }) => [name, threshold])).toEqual([
+    ['payments calls', CALLS_MAX / 4],
+    ['notifier calls', CALLS_MAX / 4],
+  ])
+  expect(triggers.filter(({ name }) => name.endsWith(' event-loop'))).toHaveLength(scaled.length)
 })
 
 describeManifests('with kustomize', () => {
@@ -114,7 +115,6 @@ describePromtool('with promtool', () => {
   const rest = {
     'multihub_event_loop_seconds_total{state="active"}': '0+1.5x20',
     'multihub_event_loop_seconds_total{state="idle"}': '0+13.5x20',
-    'multihub_call_slots_in_use{calls="public"}': '5x20',
     'multihub_call_slots_in_use{calls="rpc"}': '5x20',
     'multihub_effects_due{documents="payments",lane="money"}': '2x20',
     'multihub_effects_due{documents="payments",lane="event"}': '2x20',
@@ -140,7 +140,6 @@ describePromtool('with promtool', () => {
       {
         ...rest,
         'multihub_event_loop_seconds_total{state="active"}': '0+13.5x20',
-        'multihub_call_slots_in_use{calls="public"}': '5000x20',
         'multihub_call_slots_in_use{calls="rpc"}': '5000x20',
         'multihub_effects_due{documents="payments",lane="money"}': '1000x20',
       },
