@@ -134,7 +134,27 @@ test('each numbered item of the specification has a row in that table', () => {
   expect(missing).toEqual([])
 })
 
-test('each name that a row of that table gives is in a file of the row', async () => {
+/**
+ * Whether a text defines a name, as a declaration, a key or a method, or has it as a literal: a word such as `text` is in every file.
+ */
+function isDefinedIn(text: string, name: string): boolean {
+  const declared = String.raw`\b(?:const|let|function\*?|class|interface|type|def|func(?: \([^)]*\))?) ${name}\b`
+  const key = String.raw`(?:^|[{,]) *(?:(?:readonly|async|get) )*${name}\??:`
+  const method = String.raw`^ *(?:async )?${name}\((?:.*\{)?$`
+  return new RegExp(`${declared}|${key}|${method}|'${name}'`, 'm').test(text)
+}
+
+test.each([
+  ['const text = 1', true],
+  ['  readonly text?: string', true],
+  ['  async text(value): Promise<void> {', true],
+  ["if (kind === 'text') return", true],
+  ['func (c *Callback) text() string {', true],
+  ['// The text of a reply', false],
+  ['return text(value)', false],
+])('the definition of a name: %s', (line, is_one) => expect(isDefinedIn(line, 'text')).toBe(is_one))
+
+test('each name that a row of that table gives is defined in a file of the row', async () => {
   const missing = await Promise.all(
     rows.map(async ({ section, place }) => {
       const paths = [...place.matchAll(/\]\(\.\.\/\.\.\/([^)]+\.\w+)\)/g)].map(([, path = '']) => path)
@@ -142,7 +162,9 @@ test('each name that a row of that table gives is in a file of the row', async (
       const names = [...place.matchAll(/\) ((?:`[\w-]+` ?)+)/g)].flatMap(
         ([, list = '']) => list.match(/[\w-]+/g) ?? [],
       )
-      return names.filter((name) => !files.some((text) => text.includes(name))).map((name) => [section, name])
+      return names
+        .filter((name) => !files.some((text) => isDefinedIn(text, name)))
+        .map((name) => [section, name])
     }),
   )
   expect(missing.flat()).toEqual([])
