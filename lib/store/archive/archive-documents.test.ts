@@ -230,3 +230,31 @@ test('a file system that hangs keeps two reads, and fails all others at once unt
     (failure) => failure === false,
   )
 })
+
+/** Archives some orders into a file of their own, and returns the path of the file. */
+async function archiveApart(ids: readonly number[]): Promise<string> {
+  const before = await readdir(directory)
+  const target = { spec: ORDERS, collection: stored, directory }
+  const some = async function* (): AsyncGenerator<Stored<Order>> {
+    yield* (await readStored()).filter(({ id }) => ids.includes(id))
+  }
+  for await (const _count of archiveDocuments(target, some()));
+  const [name = ''] = (await readdir(directory)).filter((one) => !before.includes(one))
+  return join(directory, name)
+}
+
+test('a page of a file system that hangs leaves the second read to other callers', async () => {
+  await archiveApart([0])
+  const pipes = [await archiveApart([1]), await archiveApart([2])]
+  for (const path of pipes) {
+    await rm(path)
+    await promisify(execFile)('mkfifo', [path])
+  }
+  const reader = createArchiveReader(directory, { limit_ms: 20 })
+  const orders = await withArchive(opened.store, reader).collection<Order>(ORDERS)
+  await expect(orders.find('key', { equals: ['a'], from: 1 }, { limit: 2 })).rejects.toThrow(
+    'no answer within 20 ms',
+  )
+  expect(await orders.get({ shop: 'a', id: 0 })).toMatchObject({ text: 'text 0' })
+  for (const path of pipes) await (await open(path, 'r+')).close()
+})

@@ -46,7 +46,7 @@ const LIMIT_MS = 2_000
 export const COMMAND_LIMIT_MS = 60_000
 /** A file system that hangs keeps its threads, and names of hosts are resolved and blocks inflated by the same 4 threads. */
 const READS_MAX = 2
-/** Two pages of the largest size. */
+/** A caller waits for one block at a time, so these are as many callers. */
 const WAITING_MAX = 2_000
 
 /** The lines of a block, without their ends. */

@@ -1,6 +1,6 @@
 import type { CollectionSpec, Store, Stored } from '../store.ts'
 import type { ArchiveReader } from './archive-reader.ts'
-import { type ArchivedSpec, isStub, wholeOf } from './archived-document.ts'
+import { type ArchivedSpec, blockOf, isStub, wholeOf } from './archived-document.ts'
 
 /** Whether the documents of a collection can be archived. */
 export function isArchived(spec: CollectionSpec): spec is ArchivedSpec {
@@ -16,6 +16,21 @@ export async function readWhole<D extends object>(
   if (!isStub(stored)) return stored
   // The body is what was taken out of a `D`.
   return wholeOf(stored, await reader.readBody(spec, stored)) as D
+}
+
+/** One block after another: so a page takes one turn of the reads at a time, and no other caller waits until its last block. */
+async function allWhole<D extends object>(
+  found: readonly D[],
+  whole: (stored: D) => Promise<D>,
+): Promise<D[]> {
+  const all = [...found]
+  for (const block of Map.groupBy(found.entries(), ([, stored]) => blockOf(stored)).values())
+    await Promise.all(
+      block.map(async ([at, stored]) => {
+        all[at] = await whole(stored)
+      }),
+    )
+  return all
 }
 
 /**
@@ -38,7 +53,7 @@ export function withArchive(store: Store, reader: ArchiveReader): Store {
         },
         async find(index, range, options) {
           const found = await collection.find(index, range, options)
-          return options.without_body || !found.some(isStub) ? found : await Promise.all(found.map(whole))
+          return options.without_body || !found.some(isStub) ? found : await allWhole(found, whole)
         },
       }
     },

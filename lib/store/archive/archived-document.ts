@@ -41,6 +41,12 @@ export function isStub(stored: object): stored is Body {
   return FIELD in stored && stored[FIELD] !== undefined
 }
 
+/** What the stubs of one block have in common, and no others have; the empty text for other documents. */
+export function blockOf(stored: object): string {
+  const place = isStub(stored) ? stored[FIELD] : undefined
+  return Array.isArray(place) ? place.slice(0, 2).join(' ') : ''
+}
+
 /** Divides a document, as it is stored, into the fields that stay and its body. */
 function divide(
   { key, archive }: ArchivedSpec,
