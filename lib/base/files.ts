@@ -26,20 +26,20 @@ export function ignoreMissing(error: unknown): undefined {
 }
 
 /**
- * Creates a directory and its missing parents, readable by their owner only. Their names survive a power cut. An existing
+ * Creates a directory and its missing parents, by default readable by their owner only. Their names survive a power cut. An existing
  * directory keeps its mode. Returns whether this call created the directory.
  * Throws the system's error. Node's own option `recursive` is not used: where no directory can be created, such as in
  * `/proc`, it never returns (seen with 24.21), and the process would hang at start without a message.
  */
-export async function makeDirectory(path: string): Promise<boolean> {
+export async function makeDirectory(path: string, mode = 0o700): Promise<boolean> {
   try {
-    await makeDurable(path)
+    await makeDurable(path, mode)
     return true
   } catch (error) {
     if (systemErrorCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return false
     if (systemErrorCode(error) !== 'ENOENT' || dirname(path) === path) throw error
-    await makeDirectory(dirname(path))
-    return await makeDurable(path).then(
+    await makeDirectory(dirname(path), mode)
+    return await makeDurable(path, mode).then(
       () => true,
       (again: unknown) => {
         // Another process may have created it meanwhile.
@@ -50,7 +50,7 @@ export async function makeDirectory(path: string): Promise<boolean> {
   }
 }
 
-async function makeDurable(path: string): Promise<void> {
-  await mkdir(path, { mode: 0o700 })
+async function makeDurable(path: string, mode: number): Promise<void> {
+  await mkdir(path, { mode })
   await syncDirectory(dirname(path))
 }

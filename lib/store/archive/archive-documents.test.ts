@@ -32,11 +32,13 @@ const ORDERS: ArchivedSpec = {
 /** More than one block. */
 const ORDER_COUNT = 150
 
+let home: string
 let directory: string
 let opened: TestStore
 let stored: Collection<Order>
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'multihub-archive-'))
+  home = await mkdtemp(join(tmpdir(), 'multihub-archive-'))
+  directory = join(home, 'archive')
   opened = await openTestStore()
   stored = await opened.store.collection<Order>(ORDERS)
   await Promise.all(
@@ -45,7 +47,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await opened[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  await rm(home, { recursive: true, force: true })
 })
 
 const readStored = () => stored.find('key', { equals: ['a'] }, { limit: 1_000 })
@@ -140,6 +142,7 @@ test('a file is lines of JSON in gzip, which other programs read', async () => {
   const [name = ''] = await readdir(directory)
   expect(name).toMatch(/^orders-\d{4}-\d{2}-\d{2}-[0-9a-f]{12}\.jsonl\.gz$/)
   expect((await stat(join(directory, name))).mode & 0o777).toBe(0o640)
+  expect((await stat(directory)).mode & 0o777).toBe(0o750)
   const lines = gunzipSync(await readFile(join(directory, name)))
     .toString()
     .trimEnd()
@@ -233,14 +236,18 @@ test('a file system that hangs keeps two reads, and fails all others at once unt
 
 /** Archives some orders into a file of their own, and returns the path of the file. */
 async function archiveApart(ids: readonly number[]): Promise<string> {
-  const before = await readdir(directory)
-  const target = { spec: ORDERS, collection: stored, directory }
+  let path = ''
+  const createFile: typeof createArchiveFile = async (...parameters) => {
+    const file = await createArchiveFile(...parameters)
+    path = join(directory, file.name)
+    return file
+  }
   const some = async function* (): AsyncGenerator<Stored<Order>> {
     yield* (await readStored()).filter(({ id }) => ids.includes(id))
   }
+  const target = { spec: ORDERS, collection: stored, directory, createFile }
   for await (const _count of archiveDocuments(target, some()));
-  const [name = ''] = (await readdir(directory)).filter((one) => !before.includes(one))
-  return join(directory, name)
+  return path
 }
 
 test('a page of a file system that hangs leaves the second read to other callers', async () => {

@@ -26,7 +26,7 @@ export interface ArchiveFile {
  * killed run left is not touched: its complete blocks are read, and `zcat` prints all lines before its end.
  */
 export async function createArchiveFile(directory: string, collection: string): Promise<ArchiveFile> {
-  await makeDirectory(directory)
+  await makeDirectory(directory, 0o750)
   const name = archiveFileName(collection, now(), randomHex(6))
   const handle = await open(join(directory, name), 'wx', 0o640)
   let offset = 0
