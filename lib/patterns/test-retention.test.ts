@@ -182,7 +182,6 @@ describe('a document with a rest', () => {
           rest.push(order_id)
           await onRest()
         },
-        onDeleted: async ({ order_id }) => void rest.push(`${order_id} is deleted`),
       },
       found,
     )
@@ -194,7 +193,7 @@ describe('a document with a rest', () => {
     expect(await get('a')).toBeDefined()
     onRest = async () => {}
     await end(found)
-    expect(rest).toEqual(['a', 'a', 'a is deleted'])
+    expect(rest).toEqual(['a', 'a'])
     expect(await get('a')).toBeUndefined()
   })
 

@@ -87,11 +87,9 @@ export interface EndingDocuments<D extends TestDocument> {
   hasEnded(document: D): boolean
   /**
    * Deletes what belongs to the document elsewhere, before the document, so that a crash leaves nothing that nothing names. It is
-   * repeated after a failure.
+   * repeated after a failure. A document that is changed meanwhile stays without its rest.
    */
   deleteRest?(document: D): Promise<void>
-  /** Frees what names the document, after its deletion. A crash can prevent it. */
-  onDeleted?(document: D): Promise<void>
 }
 
 /**
@@ -99,7 +97,7 @@ export interface EndingDocuments<D extends TestDocument> {
  * document of production: whatever its fields say, it stays.
  */
 export async function deleteTestDocument<D extends TestDocument>(
-  { spec, collection, hasEnded, deleteRest, onDeleted }: EndingDocuments<D>,
+  { spec, collection, hasEnded, deleteRest }: EndingDocuments<D>,
   found: Stored<D>,
 ): Promise<void> {
   const document = deleteRest ? await collection.get(keyOf(spec)(found as never)) : found
@@ -107,7 +105,7 @@ export async function deleteTestDocument<D extends TestDocument>(
   if (document.environment !== 'test')
     throw new TypeError(`a document of ${spec.name} that is not of the test environment is never deleted`)
   await deleteRest?.(document)
-  if (await deleteEnded(spec, collection, document)) await onDeleted?.(document)
+  await deleteEnded(spec, collection, document)
 }
 
 /** How long ended documents stay (`undefined`: permanently), and the clock by which that is measured. */

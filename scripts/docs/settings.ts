@@ -1,30 +1,24 @@
 import { type ConfigSchema, describeConfig, type SettingDescription } from '#lib/base/config/config.ts'
-import { PUBLISHER_SETTINGS } from '#lib/role/open-publisher.ts'
 import { LOCAL_SETTINGS, PROCESS_SETTINGS } from '../../app/process-settings.ts'
-import { GATEWAY_CONFIG } from '../../gateway/service.ts'
-import { ATTACHMENTS_CONFIG } from '../../services/attachments/service.ts'
-import { BACKOFFICE_CONFIG } from '../../services/backoffice/service.ts'
-import { BALANCES_CONFIG } from '../../services/balances/service.ts'
-import { MERCHANTS_CONFIG } from '../../services/merchants/service.ts'
-import { NOTIFIER_CONFIG } from '../../services/notifier/service.ts'
-import { PAYMENTS_CONFIG } from '../../services/payments/service.ts'
-import { SANDBOX_CONFIG } from '../../services/sandbox/service.ts'
+import { role as gateway } from '../../gateway/service.ts'
+import { role as attachments } from '../../services/attachments/service.ts'
+import { role as backoffice } from '../../services/backoffice/service.ts'
+import { role as balances } from '../../services/balances/service.ts'
+import { role as merchants } from '../../services/merchants/service.ts'
+import { role as notifier } from '../../services/notifier/service.ts'
+import { role as payments } from '../../services/payments/service.ts'
+import { role as sandbox } from '../../services/sandbox/service.ts'
+import { role as support } from '../../services/support/service.ts'
 import type { Table } from './limits.ts'
 
 const ALL_ROLES = 'every process'
 
+const ROLES = [gateway, merchants, payments, balances, notifier, attachments, support, sandbox, backoffice]
+
 /** The settings, by the role that reads them. */
 const SCHEMAS: Readonly<Record<string, ConfigSchema>> = {
   [ALL_ROLES]: PROCESS_SETTINGS,
-  gateway: GATEWAY_CONFIG,
-  merchants: MERCHANTS_CONFIG,
-  payments: PAYMENTS_CONFIG,
-  balances: BALANCES_CONFIG,
-  notifier: NOTIFIER_CONFIG,
-  attachments: ATTACHMENTS_CONFIG,
-  support: PUBLISHER_SETTINGS,
-  sandbox: SANDBOX_CONFIG,
-  backoffice: BACKOFFICE_CONFIG,
+  ...Object.fromEntries(ROLES.map(({ name, settings }) => [name, settings])),
   '`npm start`': LOCAL_SETTINGS,
 }
 

@@ -6,6 +6,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import type { TestDocument } from '#lib/store/test-end.ts'
 import { createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { role as notifier } from '../notifier/service.ts'
 import type { Operation } from '../sandbox/domain/operation.ts'
 import { OPERATIONS } from '../sandbox/store/operations.ts'
 import { operations } from './operations.ts'
@@ -27,7 +28,7 @@ beforeAll(async () => {
   const after: typeof clock.after = (delay_ms, action) =>
     clock.after(delay_ms === 60_000 ? 50 : delay_ms, action)
   restoreClock = useClock({ ...clock, after })
-  system = await startPayments({ variables: { MULTIHUB_TEST_RETENTION: '7d' } })
+  system = await startPayments({ notifier, variables: { MULTIHUB_TEST_RETENTION: '7d' } })
 })
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
@@ -99,7 +100,7 @@ test('a payment that has ended is deleted after the retention, and its c_id make
 })
 
 // O25
-test('what is open stays, and an anomaly can be dismissed after its payment is gone', async () => {
+test('what is open stays, persons are erased from callbacks first, and an anomaly can be dismissed afterwards', async () => {
   await system.fund(UNPAID)
   const open = await system.withdraw(UNPAID)
   await system.waitForStatus(open.paymentId, PROCESSING)
@@ -124,14 +125,18 @@ test('what is open stays, and an anomaly can be dismissed after its payment is g
   await expect(system.withdraw(10n ** 12n)).rejects.toMatchObject({ code: 6004 })
   const refusals = () => operator().listWithdrawalRefusals({ merchantId: system.merchant_id })
   await eventually(refusals, (page) => page?.refusals.length === 1)
+  // The person of a payment is erased from its callbacks first: afterwards nothing names them.
+  system.roles.setStoreUnavailable('notifier', true)
   clock.stepWall(8 * DAY_MS)
+  await eventually(refusals, (page) => page?.refusals.length === 0)
+  expect([await codeOf(resolved.paymentId), await codeOf(unresolved.paymentId)]).toEqual([0, 0])
+  system.roles.setStoreUnavailable('notifier', false)
   await isGone(resolved.paymentId)
   await isGone(unresolved.paymentId)
   await eventually(
     () => system.anomalies(resolved.paymentId),
     (found) => found?.length === 0,
   )
-  await eventually(refusals, (page) => page?.refusals.length === 0)
   expect(await codeOf(open.paymentId)).toBe(0)
   expect(await system.anomalies(unresolved.paymentId)).toMatchObject([{ anomalyId: unresolved.anomalyId }])
   await dismiss(unresolved.anomalyId)

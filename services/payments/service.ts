@@ -35,6 +35,7 @@ import { openConnectors } from './connectors/connect-account.ts'
 import { createFindAccount, findAccountOfPayment } from './connectors/find-account.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { bindEffects } from './effects/bind-effects.ts'
+import { createRestEraser, type ErasureClients } from './effects/erase-person.ts'
 import { createMovedAccountCheck } from './effects/moved-account.ts'
 import type { ProviderCallDeps } from './effects/provider-call.ts'
 import { leaseInstanceNumber } from './lease-instance-number.ts'
@@ -130,13 +131,17 @@ function keptBy(
 
 /** Starts the walks that erase persons and delete what has ended in the test environment. */
 function startWalks(
-  deps: PaymentsStore & Parameters<typeof startRetentionWalk>[0],
+  deps: PaymentsStore & { readonly erasers: ErasureClients } & Parameters<typeof startRetentionWalk>[0],
   { retention_ms, test_retention_ms }: Config<typeof PAYMENTS_CONFIG>,
 ) {
   const { clock_guard } = deps
   const walks = [
     startRetentionWalk(deps, retention_ms),
-    startTestRetentionOfPayments(deps, { clock_guard, retention_ms: test_retention_ms }),
+    startTestRetentionOfPayments(
+      deps,
+      { clock_guard, retention_ms: test_retention_ms },
+      createRestEraser(deps.anomalies, deps.erasers.notifier),
+    ),
   ]
   return {
     async stop() {

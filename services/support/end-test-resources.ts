@@ -27,7 +27,14 @@ export interface EndResourcesDeps extends TestRetention {
 /** The methods whose `c_id` is free again when what they made is deleted. */
 export const LASTING_METHODS = ['ticket.create', 'refund.request'] as const satisfies readonly MethodName[]
 
+/** What a merchant has named by a `c_id` of its own. */
+interface NamedResource extends MerchantScope {
+  readonly c_id: string
+  readonly test_ended_at?: Date | undefined
+}
+
 const CALL = { timeoutMs: 10_000 }
+const NEVER = new Date(0)
 const PAGE = 100
 
 /**
@@ -45,8 +52,10 @@ export function startTestRetentionOfSupport(
   }
   const deleteThread = (comments: Collection<Comment>, scope: MerchantScope, id: string) =>
     deleteComments(comments, scope, id, (files) => deleteFiles(scope, files))
-  const freeKey = ({ merchant_id, environment }: MerchantScope, method: MethodName, key: string) =>
-    idempotency.forget({ merchant_id, environment, method, key })
+  const freeKey = (
+    { merchant_id, environment, c_id, test_ended_at = NEVER }: NamedResource,
+    method: (typeof LASTING_METHODS)[number],
+  ): Promise<void> => idempotency.forget({ merchant_id, environment, method, key: c_id }, test_ended_at)
   const walks = [
     startTestRetention(
       {
@@ -55,16 +64,18 @@ export function startTestRetentionOfSupport(
           await deleteFiles(ticket, ticket.attachments)
           for (const id of [ticket.ticket_id, ...(ticket.replaced_ticket_ids ?? [])])
             await deleteThread(ticket_comments, ticket, id)
+          await freeKey(ticket, 'ticket.create')
         },
-        onDeleted: (ticket) => freeKey(ticket, 'ticket.create', ticket.c_id),
       },
       retention,
     ),
     startTestRetention(
       {
         ...ending(REFUNDS, refunds, refundEndedSince),
-        deleteRest: (refund) => deleteThread(refund_comments, refund, refund.refund_id),
-        onDeleted: (refund) => freeKey(refund, 'refund.request', refund.c_id),
+        async deleteRest(refund) {
+          await deleteThread(refund_comments, refund, refund.refund_id)
+          await freeKey(refund, 'refund.request')
+        },
       },
       retention,
     ),

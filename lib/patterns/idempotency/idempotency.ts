@@ -222,10 +222,14 @@ export function createIdempotency(
       }
       return complete(record, result)
     },
-    /** Deletes the record of a mutation whose result is gone, so that its key is free. */
-    async forget(key: IdempotencyKey): Promise<void> {
+    /**
+     * Deletes the record of a mutation whose result is about to go, so that its key is free. A record that is newer than `made_by` is
+     * of another mutation, and stays: the deletion of the result may be repeated.
+     */
+    async forget(key: IdempotencyKey, made_by: Date): Promise<void> {
       const record = await collection.get(recordKey(key))
-      if (record) await deleteUnchanged(collection, recordKey(key), record.version)
+      if (record && record.created_at <= made_by)
+        await deleteUnchanged(collection, recordKey(key), record.version)
     },
   }
 }

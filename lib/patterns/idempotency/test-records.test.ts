@@ -60,10 +60,14 @@ test('a record of the test environment ends, other records and the records of la
   for (const key of lasting) expect(await isDone(key)).toBe(false)
 })
 
-test('a forgotten record leaves its key free', async () => {
+test('a forgotten record leaves its key free, and a repetition does not forget the next record', async () => {
+  using clock = installManualClock(now().getTime())
   const key = keyOf({ method: 'ticket.create', key: 'forgotten' })
   expect(await isDone(key)).toBe(true)
-  await idempotency.forget(key)
-  await idempotency.forget(key)
+  const made_by = now()
+  await idempotency.forget(key, made_by)
+  clock.stepWall(1)
   expect(await isDone(key)).toBe(true)
+  await idempotency.forget(key, made_by)
+  expect(await isDone(key)).toBe(false)
 })

@@ -6,7 +6,7 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Collection } from '#lib/store/store.ts'
 import { type Anomaly, anomalyIdsOf } from '../domain/anomaly.ts'
 import { erasePersonEffect } from '../domain/erase-payment.ts'
-import type { StoredPayment } from '../domain/payment.ts'
+import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { eraseNote } from '../store/anomalies.ts'
 import { bindPaymentEffect } from './bind-payment-effect.ts'
 
@@ -21,22 +21,32 @@ const CALL = { timeoutMs: 10_000 }
 const LIMITS = { lease_ms: 25_000, tries_max: 3_000, backoff: { first_ms: 500, max_ms: 300_000 } }
 
 /**
- * Erases what the notifier and, on request, the support service have of the person of an erased payment, and what the operator has
- * noted at its anomalies.
+ * Makes what erases the person of a payment from its callbacks and from what the operator has noted at its anomalies. A repetition
+ * erases nothing more.
  */
+export function createRestEraser(
+  anomalies: Collection<Anomaly>,
+  notifier: ErasureClients['notifier'],
+): (payment: Payment) => Promise<void> {
+  return async (payment) => {
+    const { payment_id, merchant_id } = payment
+    for (const anomaly_id of anomalyIdsOf(payment)) await eraseNote(anomalies, { merchant_id, anomaly_id })
+    await notifier.erasePerson({ merchantId: merchant_id, resourceId: payment_id }, CALL)
+  }
+}
+
+/** Erases what `createRestEraser` erases and, on request, what the support service has of the person of an erased payment. */
 export function bindErasePerson(
   anomalies: Collection<Anomaly>,
   { notifier, support }: ErasureClients,
 ): BoundEffect<StoredPayment> {
+  const eraseRest = createRestEraser(anomalies, notifier)
   return bindPaymentEffect(erasePersonEffect, {
     ...LIMITS,
     async run({ data: { cause } }, payment) {
-      const { payment_id, c_id, merchant_id } = payment
-      const scope = scopeToProto(payment)
-      for (const anomaly_id of anomalyIdsOf(payment)) await eraseNote(anomalies, { merchant_id, anomaly_id })
-      await notifier.erasePerson({ merchantId: scope.merchantId, resourceId: payment_id }, CALL)
-      if (cause === 'request')
-        await support.erasePerson({ ...scope, person: { case: 'paymentCId', value: c_id } }, CALL)
+      await eraseRest(payment)
+      const person = { case: 'paymentCId', value: payment.c_id } as const
+      if (cause === 'request') await support.erasePerson({ ...scopeToProto(payment), person }, CALL)
       return (current) => current
     },
   })
