@@ -358,6 +358,19 @@ describe('a damaged archive', () => {
   })
 })
 
+test('a stub with a place of a newer form makes no shard corrupt, and a verification stops nothing', async () => {
+  await write()
+  await archive.archive()
+  const stub: object = (await archive.stored.get({ shard: SHARD, seq: 2n })) ?? {}
+  const place = 'archived' in stub && Array.isArray(stub.archived) ? stub.archived : []
+  await alterStub(2n, { archived: [...place, 'newer'] })
+  expect(await failureOf(archive.store.journal.getBatch(SHARD, 2n))).toBeInstanceOf(ArchiveUnavailable)
+  expect((await verifyLedger(archive.store)).problems).toEqual([
+    expect.stringContaining('the stub names no place in an archive'),
+  ])
+  expect(await archive.store.stops.listStopped()).toEqual([])
+})
+
 test('a store that was opened without the wrapper calls no shard corrupt', async () => {
   await write()
   await archive.archive()
