@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer as createTlsServer, type Server as HttpsServer, type ServerOptions } from 'node:https'
 import { createServer, type Socket } from 'node:net'
-import { createSecureContext, TLSSocket } from 'node:tls'
+import { createSecureContext, TLSSocket, type TLSSocketOptions } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { clock, every } from '#lib/base/time.ts'
@@ -49,15 +49,17 @@ describeWith('openssl')('the certificates of connections', () => {
   }
 
   /** Serves TLS after a greeting, as NATS does. */
-  async function serveNats(days: number): Promise<number> {
+  async function serveNats(days: number, demands: TLSSocketOptions = {}): Promise<number> {
     const files = await authority.issue('nats', { days })
     const secureContext = createSecureContext({
       key: await readFile(files.key),
       cert: await readFile(files.certificate),
+      ca: await readFile(authority.ca),
+      maxVersion: 'TLSv1.2',
     })
     const greet = (socket: Socket): void => {
       socket.write('INFO {"tls_required":true} \r\n')
-      new TLSSocket(socket, { isServer: true, secureContext }).on('error', () => {})
+      new TLSSocket(socket, { isServer: true, secureContext, ...demands }).on('error', () => {})
     }
     return open(createServer(greet))
   }
@@ -202,6 +204,14 @@ describeWith('openssl')('the certificates of connections', () => {
     expect(found?.ends.map(({ subject }) => subject)).toContain(
       `the certificate of the server 127.0.0.1:${port} of MONGODB_URI`,
     )
+  })
+
+  test('so does a server of NATS', async () => {
+    const port = await serveNats(20, { requestCert: true, rejectUnauthorized: true })
+    const nats_tls = { nats_tls_certificate: client.certificate, nats_tls_key: client.key }
+    const nats_url = new Secret(`tls://127.0.0.1:${port}`)
+    const found = await readConnectionCertificates({ ...NO_SETTINGS, ...nats_tls, nats_url })
+    expect(found.find(({ setting }) => setting === 'NATS_URL')?.ends).toHaveLength(1)
   })
 
   test('an end that was read counts until it is read again, for each server', async () => {
