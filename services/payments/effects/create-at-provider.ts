@@ -64,7 +64,7 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       const { schedule, fingerprint } = deps.accountOf(operation.payment)
       if (!isSendKept(operation.record.account, fingerprint) || (await deps.isMoved(operation)))
         return applyResult(ref, ACCOUNT_MOVED, 0)
-      // The last question before the send, so that no time passes in between.
+      // The last question before the send: after it, only a connection to the provider is waited for.
       const state = await deps.account_states.recentStateOf(operation.payment.attempt.account_id)
       // The process may have been paused since the effect began, and another one have its lease now.
       if (state === 'unknown' || !deps.mayAct(lease)) return sendLater(operation, UNKNOWN_STATE_MS)
