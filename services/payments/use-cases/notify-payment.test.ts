@@ -8,13 +8,17 @@ import { createIdempotency } from '#lib/patterns/idempotency/idempotency.ts'
 import { createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { type InstalledClock, installManualClock } from '../../../test/support/manual-clock.ts'
+import type { Payment } from '../domain/payment.ts'
 import { transition } from '../domain/transition.ts'
 import { newDeposit } from '../payment.fixture.ts'
 import { behindFormerPrimary, openPayments, type PaymentsFixture } from '../payments-store.fixture.ts'
 import { type NotificationRequest, notifyPayment } from './notify-payment.ts'
 
 const DAY_MS = 86_400_000
-const payment = newDeposit()
+/** A deposit whose create has ended, so that the ledger entry of a success is all that a callback may wait for. */
+const sentDeposit = (changes: Partial<Payment> = {}) => newDeposit({ ...changes, effects: [] })
+
+const payment = sentDeposit()
 const CREDITED_AT = new Date(payment.created_at.getTime() + 1_000)
 const request: NotificationRequest = {
   merchant_id: payment.merchant_id,
@@ -110,8 +114,8 @@ test.each([
   'is refused for now while the ledger entry of the status is not posted%s',
   async (_when, c_id, is_behind) => {
     const { payments } = fixture.store
-    const unpaid = await payments.insert(newDeposit({ c_id }))
-    const succeeded = transition(newDeposit({ c_id }), 'success', { at: CREDITED_AT })
+    const unpaid = await payments.insert(sentDeposit({ c_id }))
+    const succeeded = transition(sentDeposit({ c_id }), 'success', { at: CREDITED_AT })
     const { version } = await payments.replace(succeeded, unpaid.version)
     const seen = is_behind ? behindFormerPrimary(payments, unpaid) : payments
     const named = { ...request, c_id }
@@ -132,7 +136,7 @@ test.each([
 // P9
 test('waits for the ledger entry of the status, which is posted soon', async () => {
   const { payments } = fixture.store
-  const succeeded = transition(newDeposit({ c_id: 'paid-now' }), 'success', { at: CREDITED_AT })
+  const succeeded = transition(sentDeposit({ c_id: 'paid-now' }), 'success', { at: CREDITED_AT })
   const { version } = await payments.insert(succeeded)
   const before = received.length
   using _ = { [Symbol.dispose]: useClock(createAdjustableClock()) }
