@@ -282,5 +282,19 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
     replace: 'else storeNow()',
     tests: ['services/notifier/pipeline/ownership.test.ts'],
   },
+  {
+    name: 'an approved call that waited for its turn is executed from its old copy',
+    file: 'services/backoffice/approvals/second-person.ts',
+    search: 'const approval = await approvals.get(approval_id)\n',
+    replace: 'const approval: Approval | undefined = read\n',
+    tests: ['services/backoffice/approvals/second-person.test.ts'],
+  },
+  {
+    name: 'an approved change is made again when its call is repeated',
+    file: 'services/backoffice/domain/approval-ids.ts',
+    search: 'approval_id !== undefined && document',
+    replace: "approval_id === '' && document",
+    tests: ['services/backoffice/approvals/approvals.test.ts'],
+  },
   ...PAYMENT_TEST_MUTATIONS,
 ]
