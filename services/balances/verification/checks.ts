@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { StoredCheckpoint } from '../checkpoints/checkpoint.ts'
 import type { Batch, Entry } from '../domain/entry.ts'
-import { CorruptJournal } from '../domain/hash-chain.ts'
+import { assertFollows, CorruptJournal } from '../domain/hash-chain.ts'
 import { sumOfAccounts } from '../domain/merchant-accounts.ts'
 import { ROW_KINDS, ROW_TABLES, type RowKind, type Rows } from '../domain/rows.ts'
 import {
@@ -20,8 +20,8 @@ export type ReportProblem = (seq: bigint, description: string) => void
 /**
  * Makes the function that verifies the next batch of a journal and applies it to `state`: the hash chain, one entry per
  * id, one credit per payment (P18), balances that follow, no overdraft that is not allowed (B2). Throws `CorruptJournal` when
- * the journal cannot be replayed further. Whether an id or a credit is repeated is checked among the batches that this function
- * gets.
+ * the journal cannot be replayed further, and what the reads of its checks throw: the batch is not applied then. Whether an id or a
+ * credit is repeated is checked among the batches that this function gets.
  */
 export function createBatchCheck(
   state: ShardState,
@@ -64,10 +64,12 @@ export function createBatchCheck(
   }
 
   return async (batch) => {
-    applyNext(state, batch)
-    for (const entry of batch.entries) checkFunds(entry, (description) => report(batch.seq, description))
+    assertFollows(state.head(), batch)
+    // Before the batch is applied: when a look-up of a check fails, the batch is checked again, or is not verified.
     await checkIds(batch)
     await checkCredits(batch)
+    applyNext(state, batch)
+    for (const entry of batch.entries) checkFunds(entry, (description) => report(batch.seq, description))
   }
 }
 
