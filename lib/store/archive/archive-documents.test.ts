@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, readlink, rename, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
@@ -155,6 +155,32 @@ test('a file is lines of JSON in gzip, which other programs read', async () => {
   })
 })
 
+// O24.3: a power cut must not take a line from under its stub.
+test('each block, and before the first stub the name of the file, is flushed to the disk', async () => {
+  const handle = await open(home, 'r')
+  const prototype = Object.getPrototypeOf(handle)
+  await handle.close()
+  const steps: string[] = []
+  const spy = jest.spyOn(prototype, 'sync').mockImplementation(async function (this: typeof handle) {
+    const path = await readlink(`/proc/self/fd/${this.fd}`)
+    if (path === directory) steps.push('name')
+    else if (path !== home) steps.push(`block of ${(await stat(path)).size > 0 ? 'lines' : 'nothing'}`)
+  })
+  const collection: Collection<Order> = {
+    ...stored,
+    replace(document, version) {
+      if (steps.at(-1) !== 'stubs') steps.push('stubs')
+      return stored.replace(document, version)
+    },
+  }
+  try {
+    await archive({ collection })
+  } finally {
+    spy.mockRestore()
+  }
+  expect(steps).toEqual(['block of lines', 'name', 'stubs', 'block of lines', 'stubs'])
+})
+
 test('nothing is archived from a block that cannot be read back', async () => {
   const createFile: typeof createArchiveFile = async (...parameters) => {
     const file = await createArchiveFile(...parameters)
@@ -204,6 +230,58 @@ test('a replacement that may have happened leaves the document to the next run, 
   await expectAllWhole()
 })
 
+test('a run that fails closes its file, after all replacements of the block have ended', async () => {
+  let is_closed = false
+  const createFile: typeof createArchiveFile = async (...parameters) => {
+    const file = await createArchiveFile(...parameters)
+    return {
+      ...file,
+      async close() {
+        await file.close()
+        is_closed = true
+      },
+    }
+  }
+  let under_way = 0
+  const collection: Collection<Order> = {
+    ...stored,
+    async replace(document, version) {
+      if (document.id === 0) throw new Unavailable('the store is down')
+      under_way += 1
+      const result = await stored.replace(document, version)
+      under_way -= 1
+      return result
+    },
+  }
+  await expect(archive({ createFile, collection })).rejects.toThrow('the store is down')
+  expect({ under_way, is_closed }).toEqual({ under_way: 0, is_closed: true })
+})
+
+test('a block of large documents has few of them, and a document that is too large for a line is left', async () => {
+  const blocks: number[] = []
+  const createFile: typeof createArchiveFile = async (...parameters) => {
+    const file = await createArchiveFile(...parameters)
+    return {
+      ...file,
+      append(lines) {
+        blocks.push(lines.length)
+        return file.append(lines)
+      },
+    }
+  }
+  const large: Stored<object>[] = []
+  for (const id of [1_000, 1_001, 1_002])
+    large.push(await stored.insert({ shop: 'a', id, text: 'x'.repeat(200_000) }))
+  async function* list() {
+    yield { shop: 'a', id: 1_003, text: 'x'.repeat(16 * 1_024 ** 2), version: 1 } as Stored<object>
+    yield* large
+  }
+  let last: Partial<ArchiveCount> = {}
+  for await (last of archiveDocuments({ spec: ORDERS, collection: stored, directory, createFile }, list()));
+  expect(last).toMatchObject({ archived: 3, left: 1 })
+  expect(blocks).toEqual([2, 1])
+})
+
 test('a file system that hangs keeps two reads, and fails all others at once until they end', async () => {
   await archive()
   const [name = ''] = await readdir(directory)
@@ -232,40 +310,4 @@ test('a file system that hangs keeps two reads, and fails all others at once unt
     () => failureAt(0),
     (failure) => failure === false,
   )
-})
-
-/** Archives some orders into a file of their own, and returns the path of the file. */
-async function archiveApart(ids: readonly number[]): Promise<string> {
-  let path = ''
-  const createFile: typeof createArchiveFile = async (...parameters) => {
-    const file = await createArchiveFile(...parameters)
-    path = join(directory, file.name)
-    return file
-  }
-  const some = async function* (): AsyncGenerator<Stored<Order>> {
-    yield* (await readStored()).filter(({ id }) => ids.includes(id))
-  }
-  const target = { spec: ORDERS, collection: stored, directory, createFile }
-  for await (const _count of archiveDocuments(target, some()));
-  return path
-}
-
-test('a page of a file system that hangs leaves the second read to other callers', async () => {
-  await archiveApart([0])
-  const pipes = [await archiveApart([1]), await archiveApart([2])]
-  for (const path of pipes) {
-    await rm(path)
-    await promisify(execFile)('mkfifo', [path])
-  }
-  const reader = createArchiveReader(directory, { limit_ms: 20 })
-  const orders = await withArchive(opened.store, reader).collection<Order>(ORDERS)
-  await expect(orders.find('key', { equals: ['a'], from: 1 }, { limit: 2 })).rejects.toThrow(
-    'no answer within 20 ms',
-  )
-  {
-    // No time passes now.
-    using _manual = installManualClock()
-    expect(await orders.get({ shop: 'a', id: 0 })).toMatchObject({ text: 'text 0' })
-  }
-  for (const path of pipes) await (await open(path, 'r+')).close()
 })

@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, open, readdir, readlink, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { installManualClock } from '../../../test/support/manual-clock.ts'
+import { openTestStore, type TestStore } from '../../../test/support/store.ts'
+import type { Collection, Stored } from '../store.ts'
+import { archiveDocuments } from './archive-documents.ts'
+import { createArchiveFile } from './archive-file.ts'
+import { createArchiveReader } from './archive-reader.ts'
+import { withArchive } from './archived-collections.ts'
+import type { ArchivedSpec } from './archived-document.ts'
+
+interface Order {
+  readonly shop: string
+  readonly id: number
+  readonly text: string
+}
+
+const ORDERS: ArchivedSpec = {
+  name: 'orders',
+  partition: ['shop'],
+  key: ['shop', 'id'],
+  archive: { keeps: [] },
+}
+
+let directory: string
+let opened: TestStore
+let stored: Collection<Order>
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'multihub-archive-'))
+  opened = await openTestStore()
+  stored = await opened.store.collection<Order>(ORDERS)
+  for (const id of [0, 1, 2]) await stored.insert({ shop: 'a', id, text: `text ${id}` })
+})
+afterEach(async () => {
+  await opened[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const readStored = () => stored.find('key', { equals: ['a'] }, { limit: 10 })
+
+/** Archives some orders into a file of their own, and returns the path of the file. */
+async function archiveApart(ids: readonly number[]): Promise<string> {
+  let path = ''
+  const createFile: typeof createArchiveFile = async (...parameters) => {
+    const file = await createArchiveFile(...parameters)
+    path = join(directory, file.name)
+    return file
+  }
+  const some = async function* (): AsyncGenerator<Stored<Order>> {
+    yield* (await readStored()).filter(({ id }) => ids.includes(id))
+  }
+  const target = { spec: ORDERS, collection: stored, directory, createFile }
+  for await (const _count of archiveDocuments(target, some()));
+  return path
+}
+
+test('the time for which a read waits for others counts for its limit', async () => {
+  const ids = [0, 1, 2]
+  const paths: string[] = []
+  for (const id of ids) paths.push(await archiveApart([id]))
+  for (const path of paths) {
+    await rm(path)
+    await promisify(execFile)('mkfifo', [path])
+  }
+  const end = async (path = '') => (await open(path, 'r+')).close()
+  const reader = createArchiveReader(directory, { limit_ms: 20 })
+  const stubs = (await readStored()).slice(0, ids.length)
+  using manual = installManualClock()
+  const [first, second, third] = stubs.map((stub) =>
+    reader.readBody(ORDERS, { ...stub }).catch((error: unknown) => String(error)),
+  )
+  await manual.advance(15)
+  await end(paths[0])
+  // A pipe has no positions.
+  expect(await first).toMatch('ESPIPE')
+  await manual.advance(5)
+  expect([await second, await third]).toEqual(
+    Array(2).fill(expect.stringContaining('no answer within 20 ms')),
+  )
+  for (const path of paths.slice(1)) await end(path)
+})
+
+test('no more than two reads are under way at once', async () => {
+  const paths = [await archiveApart([0]), await archiveApart([1])]
+  await archiveApart([2])
+  for (const path of paths) {
+    await rm(path)
+    await promisify(execFile)('mkfifo', [path])
+  }
+  const stubs = await readStored()
+  const reader = createArchiveReader(directory, { limit_ms: 20 })
+  using manual = installManualClock()
+  const results = stubs.slice(0, 3).map((stub) => reader.readBody(ORDERS, { ...stub }).catch(() => 'failed'))
+  // Long enough for a read of this file, if it did not wait.
+  await createArchiveReader(directory).readBody(ORDERS, { ...stubs[2] })
+  await manual.advance(20)
+  expect(await Promise.all(results)).toEqual(['failed', 'failed', 'failed'])
+  for (const path of paths) await (await open(path, 'r+')).close()
+})
+
+test('a page of a file system that hangs leaves the second read to other callers', async () => {
+  await archiveApart([0])
+  const pipes = [await archiveApart([1]), await archiveApart([2])]
+  for (const path of pipes) {
+    await rm(path)
+    await promisify(execFile)('mkfifo', [path])
+  }
+  const reader = createArchiveReader(directory, { limit_ms: 20 })
+  const orders = await withArchive(opened.store, reader).collection<Order>(ORDERS)
+  await expect(orders.find('key', { equals: ['a'], from: 1 }, { limit: 2 })).rejects.toThrow(
+    'no answer within 20 ms',
+  )
+  {
+    // No time passes now.
+    using _manual = installManualClock()
+    expect(await orders.get({ shop: 'a', id: 0 })).toMatchObject({ text: 'text 0' })
+  }
+  for (const path of pipes) await (await open(path, 'r+')).close()
+})
+
+test('a read leaves no file open, and a block that inflates to too many bytes is not read', async () => {
+  const path = await archiveApart([0])
+  const reader = createArchiveReader(directory, { cache_bytes: 0 })
+  const [stub] = await readStored()
+  if (!stub || !('archived' in stub) || !Array.isArray(stub.archived)) throw new Error('it is not archived')
+  await reader.readBody(ORDERS, { ...stub })
+  const [run, , , line, digest] = stub.archived
+  const bomb = gzipSync(Buffer.alloc(33 * 1_024 ** 2))
+  await writeFile(path, bomb)
+  const place = [run, 0, bomb.length, line, digest]
+  await expect(reader.readBody(ORDERS, { ...stub, archived: place })).rejects.toThrow('ERR_BUFFER_TOO_LARGE')
+  const fds = await readdir('/proc/self/fd')
+  const files = await Promise.all(fds.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+  expect(files.filter((file) => file.startsWith(directory))).toEqual([])
+})
