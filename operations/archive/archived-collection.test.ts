@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { now } from '#lib/base/time.ts'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { ReadDocuments } from '#lib/role/operations.ts'
 import { ARCHIVE_FILES, type ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
 import { type ArchivedSpec, isStub } from '#lib/store/archive/archived-document.ts'
@@ -97,6 +98,57 @@ test('a run beside a restore keeps the record of its file', async () => {
   expect(await listRecords()).toHaveLength(1)
 })
 
+test('a run that ends between its first stub and its end has stored the record of its file', async () => {
+  const killed: Store = {
+    ...opened.store,
+    async collection<D extends object>(spec: CollectionSpec) {
+      const collection = await opened.store.collection<D>(spec)
+      const replace: typeof collection.replace = async (...parameters) => {
+        await collection.replace(...parameters)
+        throw new Error('killed')
+      }
+      return spec.name === ITEMS.name ? { ...collection, replace } : collection
+    },
+  }
+  const run = archiveCollection({ ...subjectOn(killed), before: now(), keys: testKeys() })
+  await expect(run).rejects.toThrow('killed')
+  expect((await listItems()).every(isStub)).toBe(true)
+  expect(await listRecords()).toEqual([expect.not.objectContaining({ ended_at: expect.anything() })])
+})
+
+test('a document that was written whole meanwhile is not restored again', async () => {
+  await archive()
+  const before = await takeSnapshot()
+  const [stub] = await listItems()
+  if (!stub) throw new Error('the document is gone')
+  const whole = await items.replace({ id: 'a', text: 'newer' }, stub.version)
+  expect(await restoreStubs(subjectOn(opened.store), before)).toBe(0)
+  expect(await listItems()).toEqual([whole])
+  expect(lines).toContain('payments: 0 documents of items were restored, 0 unreadable')
+})
+
+test('a store that is down ends a restore, and is not taken for a file that cannot be read', async () => {
+  await archive()
+  const down: Store = {
+    ...opened.store,
+    async collection<D extends object>(spec: CollectionSpec) {
+      const get = () => Promise.reject(new Unavailable('the store is down'))
+      return { ...(await opened.store.collection<D>(spec)), get }
+    },
+  }
+  await expect(restoreStubs(subjectOn(down), await takeSnapshot())).rejects.toThrow('the store is down')
+})
+
+test('two restores at once delete the record once', async () => {
+  await archive()
+  const subject = subjectOn(opened.store)
+  expect(await restoreStubs(subject, await takeSnapshot())).toBe(0)
+  const restored = await takeSnapshot()
+  await forgetFiles(subject, restored)
+  await forgetFiles(subject, restored)
+  expect(await listRecords()).toEqual([])
+})
+
 test('the record of a run that has not ended stays, and is named', async () => {
   const record = { collection: 'items', file: 'items-2026-01-01-000000000000.jsonl.gz', began_at: now() }
   await files.insert(record)
@@ -139,4 +191,17 @@ test('a check finds stubs of a file without a record, also of a file that is awa
   expect(await check(directory)).toBe(1)
   expect(lines).toContain(`PROBLEM  payments: documents of items need ${record.file}, which has no record`)
   expect(await check(undefined)).toBe(2)
+})
+
+test('a check misses no record of a run that began meanwhile', async () => {
+  const before = await takeSnapshot()
+  await archive()
+  const after = await takeSnapshot()
+  let readings = 0
+  const readDocuments: ReadDocuments = (spec) => {
+    if (spec.name === ITEMS.name) return after(spec)
+    readings += 1
+    return readings === 1 ? before(spec) : after(spec)
+  }
+  expect(await checkStubs(subjectOn(opened.store), readDocuments)).toBe(0)
 })

@@ -117,6 +117,22 @@ test.each([0, 1])('nothing is archived before a day that began %i days from now'
   await expect(run('--before', dayIn(days))).rejects.toThrow('24 hours ago or earlier')
 })
 
+test.each(['2026-02-30', '2026-1-1', '2026-01', '2026-01-01T00:00:00Z', 'January 1, 2026', ''])(
+  '%j is not a day',
+  async (text) => {
+    await expect(run('--before', text)).rejects.toThrow(`${text} is not a day such as 2026-01-31`)
+  },
+)
+
+test.each([
+  [[]],
+  [['--check', '--restore']],
+  [['--before', '2026-01-01', '--check']],
+  [['--check', 'other']],
+])('the words %j name no task and directory', async (words) => {
+  await expect(run(...words)).rejects.toThrow('name what to do and one directory')
+})
+
 test('the directory is the directory that MULTIHUB_ARCHIVE names for the processes, by whatever path', async () => {
   await createLedger()
   for (const words of [['--before', dayIn(-2)], ['--check'], ['--restore']]) {
