@@ -45,12 +45,12 @@ async function lastArchivable(store: LedgerStore, shard: number, kept_whole: big
     log.warn({ shard }, 'a shard of the ledger is not archived, because it is stopped or has a known problem')
     return 0n
   }
-  const { resume_point, problem } = await loadResumePoint(store, {
+  const { resume_point } = await loadResumePoint(store, {
     shard,
     resume_point: verified?.resume_point,
   })
   const checkpoint = await readCheckpoint(store, shard)
-  if (resume_point === undefined || problem || checkpoint?.status !== 'sound') return 0n
+  if (resume_point === undefined || checkpoint?.status !== 'sound') return 0n
   const bounds = [resume_point.snapshot.seq - 1n, sequenceOf(checkpoint) - 1n, last_seq - kept_whole]
   return bounds.reduce((least, bound) => (bound < least ? bound : least))
 }

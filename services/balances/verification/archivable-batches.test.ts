@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import type { CollectionSpec, Store } from '#lib/store/store.ts'
+import { type ArchiveFixture, checkpointAt, LATER, openArchiveFixture } from '../archive.fixture.ts'
+import { shardOf } from '../domain/shard.ts'
+import { ledger_signer } from '../ledger.fixture.ts'
+import { listArchivable } from './archivable-batches.ts'
+import { storeWrongCheckpoint, verifyLedger, writeJournal } from './verification.fixture.ts'
+
+const SHARD = shardOf('1000', 'test')
+
+let archive: ArchiveFixture
+/** Six batches with a checkpoint and a verification at the last one, so five can be archived. */
+beforeEach(async () => {
+  archive = await openArchiveFixture()
+  await writeJournal(archive.store, 6)
+  await checkpointAt(archive.store, SHARD)
+  await verifyLedger(archive.store)
+})
+afterEach(() => archive[Symbol.asyncDispose]())
+
+// O24.1
+test('nothing of a shard with a known problem is archived, until a verification finds none', async () => {
+  await storeWrongCheckpoint(archive.store, SHARD)
+  // The verification has replaced the wrong checkpoint, so only its problem is left.
+  expect((await verifyLedger(archive.store)).problems).toHaveLength(1)
+  expect(await archive.archive()).toBe(0)
+  expect(await verifyLedger(archive.store)).toMatchObject({ problems: [] })
+  expect(await archive.archive()).toBe(5)
+})
+
+test('nothing behind a checkpoint that cannot be used is archived', async () => {
+  const { checkpoints } = archive.store
+  for (const part of (await checkpoints.getHead(SHARD))?.parts ?? [])
+    await checkpoints.deletePart(SHARD, part)
+  expect(await archive.archive()).toBe(0)
+})
+
+test('a store that is down ends the list with its failure, and not as if nothing could be archived', async () => {
+  const { opened } = archive.fixture
+  const down: Store = {
+    ...opened,
+    async collection<D extends object>(spec: CollectionSpec) {
+      const find = () => Promise.reject(new Unavailable('the store is down'))
+      return { ...(await opened.collection<D>(spec)), find }
+    },
+  }
+  await expect(listArchivable(down, LATER, ledger_signer).next()).rejects.toThrow('the store is down')
+})
