@@ -78,11 +78,11 @@ async function archive(payment: Payment = ERASED): Promise<number> {
   return await archiveAll()
 }
 
-async function archiveAll(): Promise<number> {
+async function archiveAll(before = LATER): Promise<number> {
   const collection = await opened.store.collection<object>(PAYMENTS)
   const target = { spec: PAYMENTS, collection, directory }
   let archived = 0
-  for await (const count of archiveDocuments(target, listArchivable(opened.store, LATER)))
+  for await (const count of archiveDocuments(target, listArchivable(opened.store, before)))
     archived = count.archived
   return archived
 }
@@ -113,6 +113,34 @@ test('a payment that an earlier release has opened again is not archived, althou
   await payments.insert(ERASED)
   const { version, ...stale } = (await sealed_payments.get(keyOfPayment(ERASED))) as Stored<SealedPayment>
   await sealed_payments.replace({ ...stale, effects: erasePayment(ENDED, 'request', at).effects }, version)
+  expect(await archiveAll()).toBe(0)
+})
+
+// O24.1
+test('a payment that ended at the date or after it is not archived', async () => {
+  const { payments } = await openPaymentsStore(opened.store, keys)
+  await payments.insert(ERASED)
+  expect(await archiveAll(at)).toBe(0)
+  expect(await archiveAll()).toBe(1)
+})
+
+test('more payments than one read has are archived, each once', async () => {
+  const { payments } = await openPaymentsStore(opened.store, keys)
+  const ids = Array.from({ length: 513 }, (_, number) => `n${number}`)
+  await Promise.all(
+    ids.map((id) =>
+      payments.insert({
+        ...ERASED,
+        c_id: id,
+        payment_id: `p-${id}`,
+        h_id: id,
+        p_id: id,
+        utr: id,
+        attempts: [],
+      }),
+    ),
+  )
+  expect(await archiveAll()).toBe(513)
   expect(await archiveAll()).toBe(0)
 })
 
