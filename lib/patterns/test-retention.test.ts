@@ -105,6 +105,13 @@ test('what has ended in the test environment is deleted after its retention, and
   expect(await get('production')).toBeDefined()
 })
 
+test('what an earlier release has taken for ended, and what is open by now, stays', async () => {
+  await stored.insert(orderOf('open', { is_open: true, test_ended_at: now() }))
+  clock.stepWall(2 * RETENTION_MS)
+  await walk()
+  expect(await get('open')).toBeDefined()
+})
+
 test('the retention begins again with each change', async () => {
   const { version } = await orders.insert(orderOf('changed'))
   clock.stepWall(RETENTION_MS - DAY_MS)
