@@ -37,9 +37,25 @@ beforeEach(async () => {
   for (const id of [0, 1, 2]) await stored.insert({ shop: 'a', id, text: `text ${id}` })
 })
 afterEach(async () => {
+  // A read that waits for the writer of a pipe would keep the process.
+  for (const path of pipes.splice(0)) await endPipe(path)
   await opened[Symbol.asyncDispose]()
   await rm(directory, { recursive: true, force: true })
 })
+
+const pipes: string[] = []
+
+/** Puts a pipe in the place of a file. Opening it for reading waits for its writer, as a file system that hangs does. */
+async function makePipe(path: string): Promise<void> {
+  await rm(path)
+  await promisify(execFile)('mkfifo', [path])
+  pipes.push(path)
+}
+
+/** Ends what waits for the pipe. */
+async function endPipe(path: string): Promise<void> {
+  await (await open(path, 'r+')).close()
+}
 
 const readStored = () => stored.find('key', { equals: ['a'] }, { limit: 10 })
 
@@ -63,11 +79,7 @@ test('the time for which a read waits for others counts for its limit', async ()
   const ids = [0, 1, 2]
   const paths: string[] = []
   for (const id of ids) paths.push(await archiveApart([id]))
-  for (const path of paths) {
-    await rm(path)
-    await promisify(execFile)('mkfifo', [path])
-  }
-  const end = async (path = '') => (await open(path, 'r+')).close()
+  for (const path of paths) await makePipe(path)
   const reader = createArchiveReader(directory, { limit_ms: 20 })
   const stubs = (await readStored()).slice(0, ids.length)
   using manual = installManualClock()
@@ -75,23 +87,19 @@ test('the time for which a read waits for others counts for its limit', async ()
     reader.readBody(ORDERS, { ...stub }).catch((error: unknown) => String(error)),
   )
   await manual.advance(15)
-  await end(paths[0])
+  await endPipe(paths[0] ?? '')
   // A pipe has no positions.
   expect(await first).toMatch('ESPIPE')
   await manual.advance(5)
   expect([await second, await third]).toEqual(
     Array(2).fill(expect.stringContaining('no answer within 20 ms')),
   )
-  for (const path of paths.slice(1)) await end(path)
 })
 
 test('no more than two reads are under way at once', async () => {
   const paths = [await archiveApart([0]), await archiveApart([1])]
   await archiveApart([2])
-  for (const path of paths) {
-    await rm(path)
-    await promisify(execFile)('mkfifo', [path])
-  }
+  for (const path of paths) await makePipe(path)
   const stubs = await readStored()
   const reader = createArchiveReader(directory, { limit_ms: 20 })
   using manual = installManualClock()
@@ -100,16 +108,11 @@ test('no more than two reads are under way at once', async () => {
   await createArchiveReader(directory).readBody(ORDERS, { ...stubs[2] })
   await manual.advance(20)
   expect(await Promise.all(results)).toEqual(['failed', 'failed', 'failed'])
-  for (const path of paths) await (await open(path, 'r+')).close()
 })
 
 test('a page of a file system that hangs leaves the second read to other callers', async () => {
   await archiveApart([0])
-  const pipes = [await archiveApart([1]), await archiveApart([2])]
-  for (const path of pipes) {
-    await rm(path)
-    await promisify(execFile)('mkfifo', [path])
-  }
+  for (const path of [await archiveApart([1]), await archiveApart([2])]) await makePipe(path)
   const reader = createArchiveReader(directory, { limit_ms: 20 })
   const orders = await withArchive(opened.store, reader).collection<Order>(ORDERS)
   await expect(orders.find('key', { equals: ['a'], from: 1 }, { limit: 2 })).rejects.toThrow(
@@ -120,7 +123,6 @@ test('a page of a file system that hangs leaves the second read to other callers
     using _manual = installManualClock()
     expect(await orders.get({ shop: 'a', id: 0 })).toMatchObject({ text: 'text 0' })
   }
-  for (const path of pipes) await (await open(path, 'r+')).close()
 })
 
 test('a read leaves no file open, and a block that inflates to too many bytes is not read', async () => {
