@@ -1,9 +1,10 @@
-import { realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { constants } from 'node:fs'
+import { access, realpath, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
-import { ignoreMissing } from '#lib/base/files.ts'
+import { ignoreMissing, systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { clock } from '#lib/base/time.ts'
 import type { Archivable, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
@@ -44,8 +45,10 @@ export const archive: Command = async (words, variables, output) => {
   const task = parseWords(words)
   const config = readConfig(VERIFY_SETTINGS, variables)
   await requireConfigured(task.directory, config.archive)
+  const roles = await loadOperations(ARCHIVING_ROLES)
+  if (task.kind === 'archive') await checkBefore(task.directory, roles, config, output)
   let problems = 0
-  for (const role of await loadOperations(ARCHIVING_ROLES))
+  for (const role of roles)
     for (const archivable of role.archives ?? [])
       problems += await runTask(task, role, archivable, config, output)
   if (problems > 0)
@@ -64,9 +67,44 @@ async function requireConfigured(directory: string, configured: string | undefin
     )
 }
 
-/** The path without symbolic links, if it exists. */
+/**
+ * Throws `StartError` or `Unavailable` for what would fail only when a document is due: a directory that cannot be written, databases
+ * that do not exist, where opening them would create embedded ones, and keys that signed nothing in the ledger.
+ */
+async function checkBefore(
+  directory: string,
+  roles: readonly RoleOperations[],
+  config: Config<typeof VERIFY_SETTINGS>,
+  { printProgress }: CommandOutput,
+): Promise<void> {
+  await requireWritable(directory)
+  const { journal } = readKeys(config, COMMAND_PURPOSES.archive)
+  const { openSnapshot, nameOf } = databasesOf(config)
+  const snapshot = await openSnapshot(roles, 'ordered')
+  try {
+    for (const role of roles)
+      await role.checkSigner?.(readerOf(snapshot, nameOf(role), printProgress), journal)
+  } finally {
+    await snapshot.close()
+  }
+}
+
+/** Throws `StartError` unless files can be made in the directory. It may be missing, but its parent may not: that is a wrong path. */
+async function requireWritable(directory: string): Promise<void> {
+  try {
+    const is_made = (await stat(directory).catch(ignoreMissing)) !== undefined
+    // The dot, because of a plain file.
+    await access(`${is_made ? directory : dirname(directory)}/.`, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new StartError(
+      `${directory} cannot be written (${systemErrorCode(error)}): mount it, or name a directory that this user can write`,
+    )
+  }
+}
+
+/** The path, without symbolic links if it can be followed. */
 async function realPathOf(path: string): Promise<string> {
-  return (await realpath(path).catch(ignoreMissing)) ?? resolve(path)
+  return await realpath(path).catch(() => resolve(path))
 }
 
 /** Returns the number of problems, which it has printed. */

@@ -112,6 +112,25 @@ test('without the keys of the journal nothing is archived', async () => {
   await expect(archive(words, variables, output)).rejects.toThrow('key')
 })
 
+// What is refused although nothing is due: no database has a document.
+test('a directory, databases or keys that cannot be right are refused before anything is walked', async () => {
+  const before = ['--before', dayIn(-2)]
+  await expect(run(...before)).rejects.toThrow('does not exist: set MULTIHUB_HOME')
+  expect(await readdir(home)).toEqual([])
+  await createLedger()
+  const variables = { MULTIHUB_HOME: home, MULTIHUB_MASTER_KEYS: testMasterKey('other') }
+  const archiveIn = (path: string): Promise<void> => {
+    const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
+    return archive([...before, path], { ...variables, MULTIHUB_ARCHIVE: path }, output)
+  }
+  await expect(archiveIn(directory())).rejects.toThrow('the given keys signed nothing in the ledger')
+  await writeFile(join(home, 'file'), '')
+  await expect(archiveIn(join(home, 'file'))).rejects.toThrow('cannot be written (ENOTDIR)')
+  await expect(archiveIn(join(home, 'file', 'archive'))).rejects.toThrow('cannot be written (ENOTDIR)')
+  await expect(archiveIn(join(home, 'missing', 'archive'))).rejects.toThrow('cannot be written (ENOENT)')
+  expect([lines, (await readdir(home)).sort()]).toEqual([[], ['data', 'file']])
+})
+
 // O24.1
 test.each([0, 1])('nothing is archived before a day that began %i days from now', async (days) => {
   await expect(run('--before', dayIn(days))).rejects.toThrow('24 hours ago or earlier')
