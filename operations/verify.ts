@@ -7,7 +7,7 @@ import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
-import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { COMMAND_LIMITS, createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { isStub } from '#lib/store/archive/archived-document.ts'
 import type { Store } from '#lib/store/store.ts'
@@ -64,7 +64,7 @@ async function countProblems(
 ): Promise<number> {
   const { printLine, printProgress } = output
   const databases = databasesOf(config)
-  const archive_reader = createArchiveReader(config.archive)
+  const archive_reader = createArchiveReader(config.archive, COMMAND_LIMITS)
   const roles = await loadOperations(BACKUP_ORDER)
   // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
   const snapshot = await databases.openSnapshot(roles, 'ordered')

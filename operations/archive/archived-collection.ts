@@ -6,7 +6,7 @@ import { type ArchiveCount, archiveDocuments } from '#lib/store/archive/archive-
 import { createArchiveFile } from '#lib/store/archive/archive-file.ts'
 import type { ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
 import { ARCHIVE_FILES } from '#lib/store/archive/archive-files.ts'
-import { COMMAND_LIMIT_MS, createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { COMMAND_LIMITS, createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { isArchived, readWhole } from '#lib/store/archive/archived-collections.ts'
 import { type ArchivedSpec, isStub, placeOf } from '#lib/store/archive/archived-document.ts'
 import type { Body } from '#lib/store/check.ts'
@@ -92,7 +92,7 @@ export async function checkStubs(
   readDocuments: ReadDocuments,
 ): Promise<number> {
   const spec = specOf(archivable)
-  const reader = createArchiveReader(directory, { limit_ms: COMMAND_LIMIT_MS })
+  const reader = createArchiveReader(directory, COMMAND_LIMITS)
   const unreadable = createUnreadable(role.name, spec.name)
   const named = new Set<string>()
   const recorded = await recordsOf(archivable, readDocuments)
@@ -127,7 +127,7 @@ export async function restoreStubs(
   readDocuments: ReadDocuments,
 ): Promise<number> {
   const spec = specOf(archivable)
-  const reader = createArchiveReader(directory, { limit_ms: COMMAND_LIMIT_MS })
+  const reader = createArchiveReader(directory, COMMAND_LIMITS)
   const collection = await store.collection<Body>(spec)
   const unreadable = createUnreadable(role.name, spec.name)
   let [restored, left] = [0, 0]

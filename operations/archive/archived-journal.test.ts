@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { testKeys, testMasterKey } from '#lib/base/crypto/keys.fixture.ts'
-import { clock, machineClock, useClock } from '#lib/base/time.ts'
+import { type Clock, clock, machineClock, useClock } from '#lib/base/time.ts'
+import type { RoleName } from '#lib/role/role.ts'
 import { openStore } from '#lib/store/open.ts'
 import { databaseOf } from '../../app/roles.ts'
 import { checkpointAt } from '../../services/balances/archive.fixture.ts'
 import { shardOf } from '../../services/balances/domain/shard.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { verifyLedger, writeJournal } from '../../services/balances/verification/verification.fixture.ts'
-import { loadOperations } from '../databases.ts'
+import { BACKUP_ORDER, loadOperations } from '../databases.ts'
+import { verify } from '../verify.ts'
 import { archive } from './archive.ts'
 
 const SHARD = shardOf('1000', 'test')
@@ -40,9 +42,19 @@ function runWith(configured: string | undefined, ...words: string[]): Promise<vo
   return archive([...words, directory()], variables, output)
 }
 
-/** The other databases that the command opens, and a ledger of 1,030 batches with a checkpoint and a verification at its end. */
-async function createLedger() {
-  for (const role of await loadOperations(['payments', 'balances'])) {
+function runVerify(): Promise<void> {
+  const variables = {
+    MULTIHUB_HOME: home,
+    MULTIHUB_MASTER_KEYS: testMasterKey('test'),
+    MULTIHUB_ARCHIVE: directory(),
+  }
+  const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
+  return verify([], variables, output)
+}
+
+/** The databases of roles, and a ledger of 1,030 batches with a checkpoint and a verification at its end. */
+async function createLedger(roles: readonly RoleName[] = ['payments', 'balances']) {
+  for (const role of await loadOperations(roles)) {
     const store = await openStore({
       database: databaseOf('multihub', role.name),
       directory: join(home, 'data'),
@@ -102,6 +114,20 @@ test('all but the newest 1,024 batches of a shard are archived, checked and put 
   await run('--restore')
   expect(lines).toContain('balances: 6 documents of journal were restored, 0 unreadable')
   expect(await useLedger((store) => verifyLedger(store))).toEqual({ entries: 1_030n, problems: [] })
+})
+
+test('a verification waits longer for a file than a request', async () => {
+  await createLedger(BACKUP_ORDER)
+  await archiveLater()
+  const delays_ms: number[] = []
+  const after: Clock['after'] = (delay_ms, action) => {
+    delays_ms.push(delay_ms)
+    return machineClock.after(delay_ms, action)
+  }
+  using _measured = { [Symbol.dispose]: useClock({ ...machineClock, after }) }
+  await runVerify()
+  expect(lines).toContain('balances: 6 archived documents of journal, 0 unreadable')
+  expect(delays_ms.filter((delay_ms) => delay_ms > 1_900 && delay_ms <= 2_000)).toEqual([])
 })
 
 test('without the keys of the journal nothing is archived', async () => {

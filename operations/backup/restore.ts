@@ -11,7 +11,7 @@ import { type Erasures, NO_ERASURES, readErasures } from '#lib/patterns/erasures
 import type { OperationRun } from '#lib/patterns/operation-runs.ts'
 import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
-import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { COMMAND_LIMITS, createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { type Declarations, readDeclarations } from '#lib/store/declarations.ts'
 import { unpackBody } from '#lib/store/embedded/record.ts'
@@ -262,7 +262,8 @@ async function completePayments(
   { printLine }: CommandOutput,
 ): Promise<number> {
   const checks = new Map<RoleName, DataCheck>()
-  const archive_reader = createArchiveReader(readConfig(DATABASE_SETTINGS, variables).archive)
+  const { archive } = readConfig(DATABASE_SETTINGS, variables)
+  const archive_reader = createArchiveReader(archive, COMMAND_LIMITS)
   for (const { role, store } of opened) {
     if (!ADOPTING_ROLES.includes(role.name)) continue
     const whole = withArchive(store, archive_reader)

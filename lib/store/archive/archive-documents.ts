@@ -4,7 +4,7 @@ import type { Body } from '../check.ts'
 import { Ambiguous, Conflict } from '../errors.ts'
 import type { Collection, Stored } from '../store.ts'
 import { type ArchiveFile, createArchiveFile } from './archive-file.ts'
-import { COMMAND_LIMIT_MS, createArchiveReader } from './archive-reader.ts'
+import { COMMAND_LIMITS, createArchiveReader } from './archive-reader.ts'
 import {
   type ArchivedSpec,
   type ArchivePlace,
@@ -112,7 +112,7 @@ async function archiveBlock(
     return { document, stub: stubOf(spec, document, place) }
   })
   // A reader of its own: what is compared comes from the file.
-  const reader = createArchiveReader(directory, { limit_ms: COMMAND_LIMIT_MS })
+  const reader = createArchiveReader(directory, COMMAND_LIMITS)
   for (const { document, stub } of stubs) {
     const { version, ...whole } = document
     const read = wholeOf(stub, await reader.readBody(spec, stub))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { machineClock, useClock } from '#lib/base/time.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { openTestStore, type TestStore } from '../../../test/support/store.ts'
 import type { Collection, Stored } from '../store.ts'
@@ -139,4 +140,21 @@ test('a read leaves no file open, and a block that inflates to too many bytes is
   const fds = await readdir('/proc/self/fd')
   const files = await Promise.all(fds.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
   expect(files.filter((file) => file.startsWith(directory))).toEqual([])
+})
+
+test('the blocks of a page share one time limit, and what they were too late for is read the next time', async () => {
+  const paths = [await archiveApart([0]), await archiveApart([1]), await archiveApart([2])]
+  const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
+  const page = { limit: paths.length }
+  let now_ms = 0
+  // Each look at the clock comes later, which makes each block slow.
+  const monotonic_ms = (): number => {
+    now_ms += 800
+    return now_ms
+  }
+  {
+    using _slow = { [Symbol.dispose]: useClock({ ...machineClock, monotonic_ms }) }
+    await expect(orders.find('key', { equals: ['a'] }, page)).rejects.toThrow('page takes more than 5000 ms')
+  }
+  expect(await orders.find('key', { equals: ['a'] }, page)).toHaveLength(paths.length)
 })

@@ -31,19 +31,26 @@ interface ReaderLimits {
   readonly cache_bytes?: number
   /** How long one body may take, with the time for which it waits for others. */
   readonly limit_ms?: number
+  /** How long all bodies of one page may take. */
+  readonly page_limit_ms?: number
 }
 
 /** Reads the bodies of archived documents from the files of a directory. */
 export interface ArchiveReader {
-  /** The body of a stub. Throws `ArchiveUnavailable`, within the time limit. */
-  readBody(spec: ArchivedSpec, stub: Body): Promise<Body>
+  /**
+   * The body of a stub. Throws `ArchiveUnavailable`, within the time limit. The bodies of a page also share a time limit, from when the
+   * page began on the monotonic clock.
+   */
+  readBody(spec: ArchivedSpec, stub: Body, page_began_ms?: number): Promise<Body>
 }
 
 /** Some hundred blocks: a page of payments of one time is in a few of them. */
 const CACHE_BYTES = 16 * 1_024 ** 2
 const LIMIT_MS = 2_000
-/** The limit of a command, which no caller waits for. */
-export const COMMAND_LIMIT_MS = 60_000
+/** As long as one call of the store may take. */
+const PAGE_LIMIT_MS = 5_000
+/** The limits of a command, which no caller waits for. */
+export const COMMAND_LIMITS = { limit_ms: 60_000, page_limit_ms: 600_000 } as const
 /** A file system that hangs keeps its threads, and names of hosts are resolved and blocks inflated by the same 4 threads. */
 const READS_MAX = 2
 /** A caller waits for one block at a time, so these are as many callers. */
@@ -60,7 +67,7 @@ interface Block {
  * and the blocks that were read last stay in memory.
  */
 export function createArchiveReader(directory: string | undefined, limits: ReaderLimits = {}): ArchiveReader {
-  const { cache_bytes = CACHE_BYTES, limit_ms = LIMIT_MS } = limits
+  const { cache_bytes = CACHE_BYTES, limit_ms = LIMIT_MS, page_limit_ms = PAGE_LIMIT_MS } = limits
   const refuse = (): Error => new Error('too many reads wait')
   const semaphore = createSemaphore({ holders_max: READS_MAX, waiting_max: WAITING_MAX, refuse })
   const blocks = createBlockCache(cache_bytes)
@@ -88,11 +95,17 @@ export function createArchiveReader(directory: string | undefined, limits: Reade
     throw new Error(`no answer within ${limit_ms} ms`)
   }
 
-  async function find(spec: ArchivedSpec, stub: Body): Promise<{ body: Body; result: 'cached' | 'read' }> {
+  async function find(
+    spec: ArchivedSpec,
+    stub: Body,
+    page_began_ms: number,
+  ): Promise<{ body: Body; result: 'cached' | 'read' }> {
     const place = placeOf(spec, stub)
-    const { block, is_new } = blocks.get(place, load)
     try {
-      const { lines } = await block
+      const left_ms = page_limit_ms - (clock.monotonic_ms() - page_began_ms)
+      const { block, is_new } = left_ms > 0 ? blocks.get(place, load) : {}
+      const lines = block && (await withTimeout(block, left_ms))?.lines
+      if (lines === undefined) throw new Error(`its page takes more than ${page_limit_ms} ms`)
       return { body: bodyIn(spec, stub, place, lines[place.line]), result: is_new ? 'read' : 'cached' }
     } catch (error) {
       if (error instanceof ArchiveUnavailable) throw error
@@ -102,10 +115,10 @@ export function createArchiveReader(directory: string | undefined, limits: Reade
   }
 
   return {
-    async readBody(spec, stub) {
+    async readBody(spec, stub, page_began_ms = clock.monotonic_ms()) {
       const collection = spec.name
       try {
-        const { body, result } = await find(spec, stub)
+        const { body, result } = await find(spec, stub, page_began_ms)
         reads.increment({ collection, result })
         return body
       } catch (error) {

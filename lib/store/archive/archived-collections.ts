@@ -1,3 +1,4 @@
+import { clock } from '#lib/base/time.ts'
 import type { CollectionSpec, Store, Stored } from '../store.ts'
 import type { ArchiveReader } from './archive-reader.ts'
 import { type ArchivedSpec, blockOf, isStub, wholeOf } from './archived-document.ts'
@@ -12,22 +13,24 @@ export async function readWhole<D extends object>(
   spec: ArchivedSpec,
   stored: D,
   reader: ArchiveReader,
+  page_began_ms?: number,
 ): Promise<D> {
   if (!isStub(stored)) return stored
   // The body is what was taken out of a `D`.
-  return wholeOf(stored, await reader.readBody(spec, stored)) as D
+  return wholeOf(stored, await reader.readBody(spec, stored, page_began_ms)) as D
 }
 
 /** One block after another: so a page takes one turn of the reads at a time, and no other caller waits until its last block. */
 async function allWhole<D extends object>(
   found: readonly D[],
-  whole: (stored: D) => Promise<D>,
+  whole: (stored: D, page_began_ms: number) => Promise<D>,
 ): Promise<D[]> {
   const all = [...found]
+  const began_ms = clock.monotonic_ms()
   for (const block of Map.groupBy(found.entries(), ([, stored]) => blockOf(stored)).values())
     await Promise.all(
       block.map(async ([at, stored]) => {
-        all[at] = await whole(stored)
+        all[at] = await whole(stored, began_ms)
       }),
     )
   return all
@@ -44,7 +47,8 @@ export function withArchive(store: Store, reader: ArchiveReader): Store {
     async collection<D extends object>(spec: CollectionSpec) {
       const collection = await store.collection<D>(spec)
       if (!isArchived(spec)) return collection
-      const whole = (stored: Stored<D>): Promise<Stored<D>> => readWhole(spec, stored, reader)
+      const whole = (stored: Stored<D>, page_began_ms?: number): Promise<Stored<D>> =>
+        readWhole(spec, stored, reader, page_began_ms)
       return {
         ...collection,
         async get(key, options) {
