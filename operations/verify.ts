@@ -1,4 +1,5 @@
-import { createReadStream } from 'node:fs'
+import { constants, createReadStream } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { type Config, readConfig, type Variables } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
@@ -42,6 +43,11 @@ export const verify: Command = async (words, variables, output) => {
     throw new StartError(`${words.join(' ')} is not understood: verify takes --heads and a file of log lines`)
   const config = readConfig(VERIFY_SETTINGS, variables)
   const keys = readKeys(config, COMMAND_PURPOSES.verify)
+  // Read at the end, but a wrong name is not a failed run.
+  if (heads_file !== undefined)
+    await access(heads_file, constants.R_OK).catch((error: unknown) => {
+      throw unreadable(heads_file, error)
+    })
   await recordRun({ config, kind: 'verify', output }, async (covered_until) => {
     const problems = await countProblems(config, variables, keys, heads_file, output)
     if (problems > 0)
@@ -146,6 +152,10 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   try {
     yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
   } catch (error) {
-    throw new StartError(`${path} cannot be read (${systemErrorCode(error)}): name a file of log lines`)
+    throw unreadable(path, error)
   }
+}
+
+function unreadable(path: string, error: unknown): StartError {
+  return new StartError(`${path} cannot be read (${systemErrorCode(error)}): name a file of log lines`)
 }

@@ -180,7 +180,10 @@ test('with --heads, the journals must reach the heads in the log', async () => {
   for (const problem of problems) expect(problem).toMatch(/^PROBLEM {2}balances: .* no key of the ledger/)
   expect(error).toContain('problems were found')
   expect((await withHeads([])).lines).toEqual([expect.stringContaining('nothing was compared')])
-  expect((await run({}, ['--heads', join(system.home, 'absent')])).error).toContain('cannot be read (ENOENT)')
+  const absent = join(system.home, 'absent')
+  // Before any database is opened.
+  const refused = await run({ MULTIHUB_HOME: absent }, ['--heads', absent])
+  expect(refused.error).toBe(`${absent} cannot be read (ENOENT): name a file of log lines`)
   for (const words of [['--heads'], ['heads.log'], ['--heads', path, path]])
     expect((await run({}, words)).error).toContain('is not understood')
 })
