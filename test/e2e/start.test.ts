@@ -38,7 +38,7 @@ test('--help names all roles and commands', async () => {
   const lines = output.trimEnd().split('\n')
   for (const role of [...ROLES, 'all']) expect(lines[0]).toContain(role)
   const names = lines.slice(1).map((line) => line.split(' ')[2])
-  expect(names).toEqual(['migrate', 'doctor', 'backup', 'restore', 'verify', 'reseal', '--help'])
+  expect(names).toEqual(['migrate', 'doctor', 'backup', 'restore', 'verify', 'reseal', 'archive', '--help'])
 })
 
 test('a start waits for a server that is missing, says so, and answers its probes', async () => {
