@@ -26,8 +26,8 @@ export interface VerificationLease {
 }
 
 /**
- * The verification of one shard. `stopped`: the batch after `verified` is corrupt, or could not be read from the archive, so that
- * nothing after it can be verified.
+ * The verification of one shard. `stopped`: the batch after `verified` is corrupt, so that nothing after it can be verified; or an
+ * archived batch could not be read, after which only what follows an earlier resume point was verified, if there is one.
  */
 export interface ShardVerification {
   readonly shard: number

@@ -17,6 +17,8 @@ export interface ResumePoint {
 /** A stored verification of a shard. */
 export interface ShardVerificationDocument extends ShardVerification {
   readonly resume_point?: ResumePoint | undefined
+  /** A resume point of an earlier verification, beyond the present one: what follows it is verified also when an archive is away. */
+  readonly later_point?: ResumePoint | undefined
 }
 
 /** The stored verifications: the present one of the ledger, and for each shard how far it is. */

@@ -57,11 +57,28 @@ export async function beginShard(
     problems: (continued?.problems ?? []).filter(({ place }) => is_same_verification || place === 'journal'),
     has_more_problems: continued?.has_more_problems ?? false,
     resume_point: continued?.resume_point,
+    later_point: furthest(stored?.resume_point, stored?.later_point),
     lease: newLease(holder),
     verified_until: stored?.verified_until,
     updated_at: began_at,
   }
   return withOpenProblems(begun, stored?.open_problems ?? 0)
+}
+
+/** The resume point of an earlier verification, if it is beyond this batch. */
+export function pointBeyond(
+  { later_point }: Pick<ShardVerificationDocument, 'later_point'>,
+  seq: bigint,
+): ResumePoint | undefined {
+  return sequenceAt(later_point) > seq ? later_point : undefined
+}
+
+function furthest(one: ResumePoint | undefined, other: ResumePoint | undefined): ResumePoint | undefined {
+  return sequenceAt(one) > sequenceAt(other) ? one : other
+}
+
+function sequenceAt(resume_point: ResumePoint | undefined): bigint {
+  return resume_point?.snapshot.seq ?? 0n
 }
 
 function verifiedAt(resume_point: ResumePoint | undefined): VerifiedPart {
@@ -107,6 +124,10 @@ export async function loadResumePoint(
   return { state }
 }
 
+interface SaveOptions extends Pick<ShardVerification, 'status'> {
+  readonly keeps_lease: boolean
+}
+
 /** What is stored about the verification of one shard in this process, which holds its lease. */
 export type ShardProgress = ReturnType<typeof createShardProgress>
 
@@ -130,22 +151,17 @@ export function createShardProgress(
 
   const newEntries = (): bigint => entries - (resume_point?.entries ?? 0n)
 
-  const newBatches = (state: ShardState): bigint => state.head().seq - (resume_point?.snapshot.seq ?? 0n)
-
   const isResumePointAffordable = (state: ShardState): boolean =>
-    newBatches(state) > 0n && newEntries() * BigInt(CHECKPOINT_ROWS_PER_ENTRY_MAX) >= state.rowCount()
+    state.head().seq > sequenceAt(resume_point) &&
+    newEntries() * BigInt(CHECKPOINT_ROWS_PER_ENTRY_MAX) >= state.rowCount()
 
-  function isResumePointDue(state: ShardState): boolean {
-    const is_long =
-      newBatches(state) >= CHECKPOINT_INTERVAL_BATCHES || newEntries() >= CHECKPOINT_INTERVAL_ENTRIES
-    return is_long && isResumePointAffordable(state)
-  }
+  const isResumePointDue = (state: ShardState): boolean =>
+    (state.head().seq - sequenceAt(resume_point) >= CHECKPOINT_INTERVAL_BATCHES ||
+      newEntries() >= CHECKPOINT_INTERVAL_ENTRIES) &&
+    isResumePointAffordable(state)
 
   /** Returns `false` when another process has taken the shard. */
-  async function save(
-    state: ShardState,
-    { status, keeps_lease }: { status: ShardVerification['status']; keeps_lease: boolean },
-  ): Promise<boolean> {
+  async function save(state: ShardState, { status, keeps_lease }: SaveOptions): Promise<boolean> {
     const { seq, hash } = state.head()
     const saves_point = keeps_lease ? isResumePointDue(state) : isResumePointAffordable(state)
     if (saves_point)
@@ -159,6 +175,7 @@ export function createShardProgress(
       problems: found.problems,
       has_more_problems: found.has_more_problems,
       resume_point,
+      later_point: pointBeyond(begun, sequenceAt(resume_point)),
       lease: keeps_lease && lease ? newLease(lease.holder) : undefined,
       verified_until: status === 'done' ? begun.updated_at : begun.verified_until,
       updated_at: now(),
@@ -182,15 +199,19 @@ export function createShardProgress(
       found = addProblem(found, problem)
       return found !== before
     },
-    /** Whether a problem of the journal is known. */
-    hasProblemOfJournal: (): boolean =>
-      found.has_more_problems || found.problems.some(({ place }) => place === 'journal'),
+    /** Whether a problem of the journal is known, or batches were left out because the archive could not be read. */
+    hasProblem: (where: 'journal' | 'archive'): boolean =>
+      found.problems.some(({ place }) => place === where) || (where === 'journal' && found.has_more_problems),
+    /** Goes on at a later resume point. */
+    continueAt(point: ResumePoint): void {
+      resume_point = point
+      entries = point.entries
+    },
     /** Saves what is due: a resume point, or the lease alone. `false`: another process or verification took over. */
     async saveWhenDue(state: ShardState): Promise<boolean> {
       const is_renewal_due = clock.monotonic_ms() - saved_at_ms >= RENEW_AFTER_MS
       if (!is_renewal_due && !isResumePointDue(state)) return true
-      const current = await verifications.getCurrent()
-      const is_current = current?.verification_id === verification_id
+      const is_current = (await verifications.getCurrent())?.verification_id === verification_id
       return (await save(state, { status: 'running', keeps_lease: is_current })) && is_current
     },
     /** Saves a resume point and gives the lease back. With `running` every process may continue there. */

@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { trustedClock } from '../../../test/support/clock-guard.ts'
-import { type ArchiveFixture, openArchiveFixture } from '../archive.fixture.ts'
+import { type ArchiveFixture, checkpointAt, openArchiveFixture } from '../archive.fixture.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, withJournal } from '../ledger.fixture.ts'
@@ -58,3 +58,63 @@ test.each([
   const verified = await archive.store.verifications.getShard(SHARD)
   expect(verified).toMatchObject({ status: 'stopped', open_problems: 1, problems: [{ seq: 2n, place }] })
 })
+
+describe('without the archive', () => {
+  beforeEach(async () => {
+    await book(['a'], ['b'], ['c'], ['d'])
+    await checkpointAt(archive.store, SHARD)
+    await verifyLedger(archive.store)
+    expect(await archive.archive(1n)).toBe(3)
+    await book(['e'])
+  })
+
+  const statusOfShard = async () => (await archive.store.verifications.getShard(SHARD))?.status
+
+  test('a verification from the first batch names what it could not read, and verifies what was not archived', async () => {
+    const problems = [expect.stringContaining(`shard ${SHARD}, batch 1: the archive file`)]
+    expect(await verifyLedger(archive.store_without_archive)).toEqual({ entries: 5n, problems })
+    expect(await statusOfShard()).toBe('stopped')
+    await book(['f'])
+    expect(await verifyLedger(archive.store_without_archive, false)).toEqual({ entries: 6n, problems: [] })
+    await book(['g'])
+    await alter(7n)
+    expect((await verifyLedger(archive.store_without_archive, false)).problems).toEqual([
+      expect.stringContaining('batch 7 does not match its hash'),
+    ])
+    expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 7n }])
+  })
+
+  test('a verification from the first batch stops a shard with a newer altered batch, and ends no stop', async () => {
+    await alter(5n)
+    const { problems } = await verifyLedger(archive.store_without_archive)
+    expect(problems).toEqual([
+      expect.stringContaining('batch 1: the archive file'),
+      expect.stringContaining('batch 5 does not match its hash'),
+    ])
+    expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 5n }])
+    await alter(5n)
+    expect((await verifyLedger(archive.store_without_archive)).problems).toHaveLength(1)
+    expect(await archive.store.stops.listStopped()).toHaveLength(1)
+    expect((await verifyLedger(archive.store)).problems).toEqual([])
+    expect(await archive.store.stops.listStopped()).toEqual([])
+    expect(await statusOfShard()).toBe('done')
+  })
+
+  test('a missing batch at the earlier resume point stops the shard', async () => {
+    const { version = 0 } = (await archive.stored.get({ shard: SHARD, seq: 4n })) ?? {}
+    await archive.stored.delete({ shard: SHARD, seq: 4n }, version)
+    expect((await verifyLedger(archive.store_without_archive)).problems).toEqual([
+      expect.stringContaining('batch 1: the archive file'),
+      expect.stringContaining('batch 4 was verified earlier and is missing'),
+    ])
+    expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 4n }])
+  })
+})
+
+/** Alters the token of a batch, or takes the alteration back. */
+async function alter(seq: bigint): Promise<void> {
+  const document = await archive.stored.get({ shard: SHARD, seq })
+  if (document === undefined) throw new Error('the batch is not stored')
+  const token = [...document.token].reverse().join('')
+  await archive.stored.replace({ ...document, token }, document.version)
+}

@@ -11,7 +11,7 @@ import type { LedgerStore } from '../store/ledger-store.ts'
 import type { ShardVerificationDocument } from '../store/verifications.ts'
 import { checkAccounts, createBatchCheck, problemOfCheckpoint, type ReportProblem } from './checks.ts'
 import { type Pace, replayJournal } from './replay-journal.ts'
-import { createShardProgress, loadResumePoint, type ShardProgress } from './shard-progress.ts'
+import { createShardProgress, loadResumePoint, pointBeyond, type ShardProgress } from './shard-progress.ts'
 
 /** What the verification of a shard needs. `signal` ends it after the present batch. */
 export interface ShardVerificationDeps {
@@ -33,9 +33,9 @@ const bad_readings = counter(
 /**
  * Verifies a shard that was begun, from its resume point to the end that its journal had then, and there its accounts and checkpoint
  * (B4). A verification from the first batch replaces a wrong checkpoint, and ends a stop if it finds nothing in the journal. What is not
- * as it was written in two readings stops the shard; an archived batch that cannot be read ends the verification of the shard and stops
- * nothing. It ends early when this process stops or another verification was started, and
- * without another write when another process has the lease. Throws `NewerBatchFormat` at a batch that only a newer release can verify.
+ * as it was written in two readings stops the shard. An archived batch that cannot be read stops nothing: the verification goes on at the
+ * resume point of an earlier verification, if the point is beyond the batch, and ends incomplete. It ends early when this process stops or
+ * another verification was started, and without another write when another process has the lease. Throws `NewerBatchFormat` at a batch that only a newer release can verify.
  */
 export async function verifyShard(
   deps: ShardVerificationDeps,
@@ -43,25 +43,28 @@ export async function verifyShard(
   begun: ShardVerificationDocument,
   stored_version: number | undefined,
 ): Promise<void> {
-  const { verifications } = deps.store
+  const { journal, verifications } = deps.store
   const { shard, end_seq } = begun
-  const { state, resume_point, problem } = await loadTwice(deps, begun)
+  const { problem, resume_point, ...loaded } = await loadTwice(deps, begun)
   const progress = createShardProgress(verifications, begun, stored_version, resume_point)
   const report = reportTo(progress, shard)
-  const check = createBatchCheck(state, deps.store.journal, report('journal'))
-  if (problem) {
-    report('journal')(problem.seq, problem.description)
-    await stopShard(deps, verification, { shard, ...problem })
+  const stopAt = async ({ seq, description }: Pick<LedgerProblem, 'seq' | 'description'>): Promise<void> => {
+    report('journal')(seq, description)
+    await stopShard(deps, verification, { shard, seq, description })
   }
+  if (problem) await stopAt(problem)
+  let { state } = loaded
+  let check = createBatchCheck(state, journal, report('journal'))
   // The batch that was read once and must be read again.
   let doubted_seq: bigint | undefined
   for (;;) {
     try {
       const is_complete = await verifyJournal(deps, verification, progress, { state, check, end_seq, report })
       if (is_complete) {
+        const has_gap = progress.hasProblem('archive')
         // Before the shard is done: after a crash in between, the same verification reads it again and ends the stop.
-        if (!progress.hasProblemOfJournal()) await endStop(deps, verification, begun)
-        await progress.end(state, 'done')
+        if (!has_gap && !progress.hasProblem('journal')) await endStop(deps, verification, begun)
+        await progress.end(state, has_gap ? 'stopped' : 'done')
       } else if (deps.signal.aborted) await progress.end(state, 'running')
       return
     } catch (error) {
@@ -74,10 +77,17 @@ export async function verifyShard(
         continue
       }
       // The journal cannot be replayed further. The other shards are still verified.
-      if (error instanceof ArchiveUnavailable) report('archive')(seq, error.message)
+      if (error instanceof CorruptJournal) await stopAt({ seq, description: error.message })
       else {
-        report('journal')(seq, error.message)
-        await stopShard(deps, verification, { shard, seq, description: error.message })
+        report('archive')(seq, error.message)
+        const later = await loadTwice(deps, { shard, resume_point: pointBeyond(begun, seq) })
+        if (later.problem) await stopAt(later.problem)
+        if (later.resume_point) {
+          progress.continueAt(later.resume_point)
+          state = later.state
+          check = createBatchCheck(state, journal, report('journal'))
+          continue
+        }
       }
       await progress.end(state, 'stopped')
       return
@@ -86,11 +96,14 @@ export async function verifyShard(
 }
 
 /** Loads the resume point, and once more if the journal was changed since. */
-async function loadTwice(deps: ShardVerificationDeps, begun: ShardVerificationDocument) {
-  const first = await loadResumePoint(deps.store, begun)
+async function loadTwice(
+  deps: ShardVerificationDeps,
+  at: Pick<ShardVerificationDocument, 'shard' | 'resume_point'>,
+) {
+  const first = await loadResumePoint(deps.store, at)
   if (first.problem === undefined) return first
-  await awaitSecondReading(deps, begun.shard, first.problem.seq, first.problem.description)
-  return await loadResumePoint(deps.store, begun)
+  await awaitSecondReading(deps, at.shard, first.problem.seq, first.problem.description)
+  return await loadResumePoint(deps.store, at)
 }
 
 async function awaitSecondReading(
@@ -173,7 +186,8 @@ async function verifyJournal(
   if (checkpoint && problem) {
     report('checkpoint')(checkpoint_seq, `the checkpoint at batch ${checkpoint_seq} ${problem}`)
     // Other verifications rest on a resume point, which may share the fault of a checkpoint saved together with it.
-    if (from_first_batch) await repairCheckpoint(store.checkpoints, checkpoint, state)
+    if (from_first_batch && !progress.hasProblem('archive'))
+      await repairCheckpoint(store.checkpoints, checkpoint, state)
   }
   checkAccounts(state.snapshot(), report('journal'))
   return true
