@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
-import { wakeRestored } from './operations.ts'
+import { operations, wakeRestored } from './operations.ts'
 import { newDelivery, openPipelines, type PipelineFixture } from './pipeline/pipeline.fixture.ts'
 
 let fixture: PipelineFixture
@@ -8,6 +8,13 @@ beforeEach(async () => {
   fixture = await openPipelines()
 })
 afterEach(() => fixture[Symbol.dispose]())
+
+// O20
+test('a restore brings no listener back, so that no cursor of before names a callback of after', () => {
+  const restore = (collection: string) => operations.restoreDocument?.(collection, { merchant_id: '7001' })
+  expect(['listeners', 'listener_deliveries'].map(restore)).toEqual([undefined, undefined])
+  expect(restore('events')).toEqual({ merchant_id: '7001' })
+})
 
 test('deliveries that were restored without their destination are made after wakeRestored only', async () => {
   const { store, clock, attempts } = fixture

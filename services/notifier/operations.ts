@@ -10,7 +10,7 @@ import { type Listener, ownerOfListenerSecret } from './domain/listener.ts'
 import { ensureAwake } from './pipeline/lease.ts'
 import { NOTIFIER_CONFIG } from './service.ts'
 import { DELIVERIES } from './store/deliveries.ts'
-import { LISTENERS } from './store/listeners.ts'
+import { LISTENER_DELIVERIES, LISTENERS } from './store/listeners.ts'
 import { EVENTS, type NotifierStore, openSealedStore } from './store/notifier-store.ts'
 import { resealBody } from './store/sealed-events.ts'
 
@@ -20,6 +20,8 @@ export const operations: RoleOperations = {
   openCollections: openSealedStore,
   checkData: async (store, _readDocuments, variables) =>
     createDataCheck(await openSealedStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
+  // A cursor of a restored listener would go on at another callback of the same number (O20).
+  restoreDocument: (collection, document) => (NOT_RESTORED.has(collection) ? undefined : document),
   afterRestore: async (store) => wakeRestored(await openSealedStore(store)),
   async *reseal(store, readDocuments, keys) {
     const { events, deliveries, listeners } = await openSealedStore(store)
@@ -42,6 +44,8 @@ export const operations: RoleOperations = {
     })
   },
 }
+
+const NOT_RESTORED: ReadonlySet<string> = new Set([LISTENERS.name, LISTENER_DELIVERIES.name])
 
 const PAGE = 500
 /** An event is stored a moment after its time, and the clocks of processes differ by seconds. */

@@ -9,8 +9,8 @@ export const LISTENERS: CollectionSpec = {
   expires: 'expires_at',
 }
 
-/** The number of a delivery is unique per listener, and so is its event: neither is written twice. */
-const LISTENER_DELIVERIES: CollectionSpec = {
+/** The declaration of the deliveries. The number is unique per listener, and so is the event: neither is written twice. */
+export const LISTENER_DELIVERIES: CollectionSpec = {
   name: 'listener_deliveries',
   partition: ['listener_id'],
   key: ['listener_id', 'number'],

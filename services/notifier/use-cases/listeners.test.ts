@@ -111,6 +111,22 @@ test('numbers go on after all older deliveries have expired, and an old cursor i
   await expect(one().listeners.pull(MERCHANT, cursor, 1)).rejects.toMatchObject({ code: 9000 })
 })
 
+// O20: a database that lost its last writes, as a copy of its files does
+test('a cursor beyond the last number is refused, and the cursor of the last number is not', async () => {
+  const { cursor } = await one().listeners.open(MERCHANT)
+  await happened('a')
+  await happened('b')
+  const [first, last] = await pullAll(cursor)
+  expect(await keysOf(last?.cursor ?? '')).toEqual([])
+  const { listener_deliveries } = one().store
+  const { listener_id = '', number = 0 } = last?.delivery ?? {}
+  const stored = await listener_deliveries.get({ listener_id, number })
+  await listener_deliveries.delete({ listener_id, number }, stored?.version ?? 0)
+  await expect(pullAll(last?.cursor ?? '')).rejects.toMatchObject({ code: 9000 })
+  expect(await keysOf(first?.cursor ?? '')).toEqual([])
+  await expect(pullAll(cursor.replace(/0$/, '7'))).rejects.toMatchObject({ code: 9000 })
+})
+
 // O11
 test('an erased event has no body and no headers', async () => {
   const { cursor } = await one().listeners.open(MERCHANT)

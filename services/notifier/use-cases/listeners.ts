@@ -7,7 +7,7 @@ import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { insertOrGet, update } from '#lib/patterns/update.ts'
 import { Duplicate } from '#lib/store/errors.ts'
-import type { Collection } from '#lib/store/store.ts'
+import type { Collection, FindOptions } from '#lib/store/store.ts'
 import { type SignedHeaders, signDelivery } from '../delivery/sign-delivery.ts'
 import { deliveryIdOf, type StoredEvent } from '../domain/event.ts'
 import {
@@ -71,21 +71,31 @@ export function createListeners(deps: ListenersDeps) {
       const number = await lastNumber(deps, listener)
       return { secret: secretOf(listener), cursor: cursorOf(listener.listener_id, number) }
     },
-    /** Reads the deliveries after a cursor. Throws 9000 for a cursor whose next deliveries are not kept any more. */
+    /**
+     * Reads the deliveries after a cursor. Throws 9000 for a cursor whose next deliveries are not kept any more, and for one beyond the
+     * last number: its database has lost writes since, so the next delivery of that number would be another one.
+     */
     async pull(merchant_id: string, after_cursor: string, limit: number): Promise<readonly PulledDelivery[]> {
       const listener = await connect(deps, merchant_id)
       const { listener_id } = listener
       const after = parseCursor(after_cursor)
       if (after?.listener_id !== listener_id) throw unknownCursor()
+      // Begins with the delivery of the cursor, unless it has expired: so most reads need no other one to know the cursor.
       const found = await listener_deliveries.find(
         'key',
         { equals: [listener_id] },
-        { limit, after: { ...after } },
+        { limit: limit + 1, after: { listener_id, number: after.number - 1 } },
       )
       const [first] = found
-      if (first !== undefined && first.number !== after.number + 1) throw unknownCursor()
+      // Linearizable, because a new primary can answer for a moment without what the old one has confirmed.
+      const is_known =
+        first === undefined
+          ? after.number <= (await lastNumber(deps, listener, { linearizable: true }))
+          : first.number <= after.number + 1
+      if (!is_known) throw unknownCursor()
       const secret = secretOf(listener)
-      return Promise.all(found.map((delivery) => toPulled(deps, delivery, secret)))
+      const news = found.filter(({ number }) => number > after.number).slice(0, limit)
+      return Promise.all(news.map((delivery) => toPulled(deps, delivery, secret)))
     },
   }
 }
@@ -107,8 +117,10 @@ function createQueues() {
 async function lastNumber(
   { listener_deliveries }: ListenersDeps,
   { listener_id, last_number }: Listener,
+  concern: Pick<FindOptions, 'linearizable'> = {},
 ): Promise<number> {
-  const [last] = await listener_deliveries.find('key', { equals: [listener_id] }, { limit: 1, reverse: true })
+  const options = { limit: 1, reverse: true, ...concern }
+  const [last] = await listener_deliveries.find('key', { equals: [listener_id] }, options)
   return Math.max(last_number, last?.number ?? 0)
 }
 
@@ -180,6 +192,6 @@ function unknownCursor(): Error {
   return fieldError(
     9000,
     'since_cursor',
-    'the cursor of a message of the last 24 hours; begin without a cursor, because callbacks may be lost',
+    'a cursor that this system gave in the last 24 hours, and since its last restore; begin without one: callbacks may be lost',
   )
 }
