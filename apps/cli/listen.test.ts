@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -180,25 +180,48 @@ test('what was not answered before a kill comes again, whatever other targets, m
   await kill(second)
 })
 
-test('a token that sees all merchants needs --merchant, and a cursor that is not kept any more is named', async () => {
+test('a token that sees all merchants needs --merchant, and an unknown event is refused', async () => {
   const { token: all } = await door.newPrincipal(['reveal'])
   const run = start([], all)
   expect([await ended(run), run.err]).toEqual([2, 'your token sees all merchants: give --merchant\n'])
   const unknown = start(['--events', 'payment.lost'])
   expect([await ended(unknown), unknown.err]).toEqual([1, expect.stringContaining('payment.completed')])
-  const folder = join(home, '.config/multihub/listen')
-  const first = start([])
-  await isListening(first)
-  await kill(first)
-  for (const file of readdirSync(folder)) writeFileSync(join(folder, file), `${uuidv7()}.7`)
-  const refused = start([])
-  expect([await ended(refused), refused.err]).toEqual([1, expect.stringContaining('--from-now')])
-  const secret = start(['--print-secret'])
-  expect([await ended(secret), secret.text]).toEqual([0, expect.stringMatching(/^[0-9a-f]{64}\n$/)])
-  const fresh = start(['--from-now'])
-  await isListening(fresh)
-  await kill(fresh)
 })
+
+// O20
+test.each([
+  ['another system', () => `${uuidv7()}.7`],
+  ['a system that lost its last writes', (cursor: string) => cursor.replace(/\d+$/, '999')],
+])(
+  'after a place of %s it says that callbacks may be lost, and goes on with the next',
+  async (_name, placeOf) => {
+    const folder = join(home, '.config/multihub/listen')
+    const first = start([])
+    await isListening(first)
+    await kill(first)
+    for (const file of readdirSync(folder)) {
+      const path = join(folder, file)
+      writeFileSync(path, placeOf(readFileSync(path, 'utf8')))
+    }
+    const second = start([])
+    await isListening(second)
+    await happen(uuidv7())
+    await eventually(
+      async () => second.text,
+      (text = '') => text.includes('payment.completed'),
+    )
+    expect(second.text.trim().split('\n')).toHaveLength(1)
+    await kill(second)
+    const [warning = '', begin = ''] = second.err.split('\n')
+    expect(warning).toMatch(/^this system does not know how far this command had come.*may be lost/)
+    expect(begin).toMatch(/^Listening for merchant \d+ \(test\)\. /)
+    expect(second.err).not.toContain('--since-cursor')
+    const third = start([])
+    await isListening(third)
+    await kill(third)
+    expect(third.err).toMatch(/^Listening .*, from where the last run stopped/)
+  },
+)
 
 test('callbacks go to an address of http only', async () => {
   for (const address of ['ftp://127.0.0.1/', 'nothing']) {

@@ -46,7 +46,7 @@ async function listen(flags: ListenFlags, terminal: Terminal): Promise<void> {
   const connection = openConnection(flags, terminal)
   const merchant_id = await ownMerchant(connection, flags.merchant)
   const cursor_file = openCursorFile('listen', [account.url, merchant_id, target?.href ?? ''], terminal)
-  const open = (sinceCursor: string) =>
+  const openStream = (sinceCursor: string) =>
     connection.stream(
       CallbackService.method.listenToCallbacks,
       create(ListenToCallbacksRequestSchema, {
@@ -55,37 +55,42 @@ async function listen(flags: ListenFlags, terminal: Terminal): Promise<void> {
         sinceCursor,
       }),
     )
+  let is_resumed = false
+  async function* open(cursor: string) {
+    try {
+      is_resumed = cursor !== ''
+      yield* openStream(cursor)
+    } catch (error) {
+      if (!isUnknownCursor(error)) throw error
+      terminal.stderr.write(LOST_TEXT)
+      is_resumed = false
+      yield* openStream('')
+    }
+  }
   const first_cursor = flags.fromNow || flags.printSecret ? '' : cursor_file.read()
   let secret = ''
-  try {
-    for await (const message of followStream(open, terminal, first_cursor)) {
-      if (flags.printSecret) return void terminal.stdout.write(`${message.secret}\n`)
-      const is_first = secret === ''
-      secret = message.secret || secret
-      for (const delivery of message.deliveries) {
-        await handle(delivery, { secret, target, flags, terminal })
-        cursor_file.write(delivery.cursor)
-      }
-      if (message.cursor !== '') cursor_file.write(message.cursor)
-      if (is_first) terminal.stderr.write(beginText(merchant_id, first_cursor !== ''))
+  for await (const message of followStream(open, terminal, first_cursor)) {
+    if (flags.printSecret) return void terminal.stdout.write(`${message.secret}\n`)
+    const is_first = secret === ''
+    secret = message.secret || secret
+    for (const delivery of message.deliveries) {
+      await handle(delivery, { secret, target, flags, terminal })
+      cursor_file.write(delivery.cursor)
     }
-  } catch (error) {
-    throw isOldCursor(error)
-      ? new CommandError(
-          1,
-          `${(error as Error).message}\nthe last run is too long ago: --from-now begins with the next callback`,
-          { cause: error },
-        )
-      : error
+    if (message.cursor !== '') cursor_file.write(message.cursor)
+    if (is_first) terminal.stderr.write(beginText(merchant_id, is_resumed))
   }
 }
+
+const LOST_TEXT =
+  'this system does not know how far this command had come: that was more than 24 hours ago, or the system was restored or set up anew. Callbacks since then may be lost; the next one comes first. The secret of the signatures may be a new one.\n'
 
 function beginText(merchant_id: string, is_later: boolean): string {
   const where = is_later ? ', from where the last run stopped' : ''
   return `Listening for merchant ${merchant_id} (test)${where}. --print-secret shows the secret of the signatures. Ctrl-C ends; the next run goes on here.\n`
 }
 
-const isOldCursor = (error: unknown): boolean =>
+const isUnknownCursor = (error: unknown): boolean =>
   error instanceof CommandError && error.exit_code === 1 && error.message.includes('since_cursor')
 
 function checkTarget(text: string | undefined): URL | undefined {
