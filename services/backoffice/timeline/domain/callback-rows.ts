@@ -37,7 +37,7 @@ function eventRow(
     hosts.length > 0
       ? `goes to ${hosts.join(', ')}`
       : is_published
-        ? 'has no receiver on record'
+        ? 'has no endpoint on record; listeners are not shown'
         : 'waits to be sent'
   return {
     key: `event:${event_key}`,

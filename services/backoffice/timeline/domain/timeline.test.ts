@@ -225,7 +225,7 @@ test('an event is one row, whether its payment or its deliveries name it, and ea
   expect(titles(rows)).toEqual([
     'Event payment.created goes to shop.example',
     'Event payment.completed waits to be sent',
-    'Event payment.refunded has no receiver on record',
+    'Event payment.refunded has no endpoint on record; listeners are not shown',
     'Event refund.status_changed (approved) goes to shop.example',
     ...['payment.created', 'refund.status_changed'].flatMap((event) => [
       `Callback ${event} to shop.example, try 1: failed (timeout) after 10000 ms`,
