@@ -55,14 +55,14 @@ const COMMANDS: Readonly<Record<string, { words: string; purpose: string; run: C
   },
 }
 
-/** Names the roles and the commands, as `node main.ts --help` prints them. */
+/** Names the roles and the commands, as `main.ts --help` prints them. */
 function help({ printLine }: CommandOutput): void {
-  printLine(`node main.ts ROLE...   runs roles in this process: one or more of ${ROLES.join(', ')}, or all`)
+  printLine(`main.ts ROLE...   runs roles in this process: one or more of ${ROLES.join(', ')}, or all`)
   for (const [name, { words, purpose }] of Object.entries(COMMANDS))
-    printLine(`${['node main.ts', name, words].join(' ').trimEnd()}   ${purpose}`)
+    printLine(`${['main.ts', name, words].join(' ').trimEnd()}   ${purpose}`)
 }
 
-/** Runs a command, or the roles named on the command line: `node main.ts payments`, `node main.ts all`. */
+/** Runs a command, or the roles named on the command line: `main.ts payments`, `main.ts all`. */
 const [first = '', ...rest] = process.argv.slice(2)
 const command = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined
 if (command !== undefined) {

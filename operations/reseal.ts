@@ -11,7 +11,7 @@ import { COMMAND_PURPOSES, databasesOf, loadOperations, readerOf, VERIFY_SETTING
 export const SEALING_ROLES: readonly RoleName[] = ['merchants', 'payments', 'notifier']
 
 /**
- * `node main.ts reseal [--to ID]`: encrypts all stored secrets again that are not under the active key, so that the others
+ * `main.ts reseal [--to ID]`: encrypts all stored secrets again that are not under the active key, so that the others
  * can be removed. Prints the documents by key. It may run while the system works, and be interrupted and repeated. Throws
  * `StartError` when a secret cannot be decrypted, when there are several keys and no `--to`, because the wrong active key
  * would look like a success, and before anything when `--to` names another key than the active one.

@@ -33,7 +33,7 @@ const NO_HEADS =
   'that none was cut off at its end shows only the log: repeat with --heads and a file of log lines'
 
 /**
- * `node main.ts verify [--heads FILE]`: checks that the databases of all roles are complete and agree, and prints each
+ * `main.ts verify [--heads FILE]`: checks that the databases of all roles are complete and agree, and prints each
  * problem. The file has lines of the log, whose heads of the ledger must be in the journals. It changes nothing but the record of its
  * run, and may run while the system works. Throws `StartError` when there is a problem. Prints which guarantee it gives.
  */

@@ -22,7 +22,7 @@ import {
 /** The roles with collections that can be archived. */
 export const ARCHIVING_ROLES: readonly RoleName[] = ['payments', 'balances']
 
-const USAGE = 'node main.ts archive --before DATE|--check|--restore DIRECTORY'
+const USAGE = 'main.ts archive --before DATE|--check|--restore DIRECTORY'
 
 /**
  * What happened while a backup runs is added to its payments from the batches of the ledger, also without the files of an archive: so
@@ -37,7 +37,7 @@ type Task = { readonly directory: string } & (
 )
 
 /**
- * `node main.ts archive --before DATE|--check|--restore DIRECTORY`: moves the bodies of documents that ended before a date to files of
+ * `main.ts archive --before DATE|--check|--restore DIRECTORY`: moves the bodies of documents that ended before a date to files of
  * a directory, reads each body of the archived documents, or puts all of them back into the database. It may run while the system
  * works, be killed and be repeated. Throws `StartError` or `Unavailable` with what to do.
  */

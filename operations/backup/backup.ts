@@ -81,7 +81,7 @@ async function* packAll(documents: AsyncIterable<Body>): AsyncGenerator<Uint8Arr
 }
 
 /**
- * `node main.ts backup [--recipient KEY|none] [--prune] DIRECTORY`: writes all databases of a running or stopped system into a new
+ * `main.ts backup [--recipient KEY|none] [--prune] DIRECTORY`: writes all databases of a running or stopped system into a new
  * directory, each file encrypted to the public keys of age that are named. A directory without the manifest, which comes last and
  * has no data of the databases, is not a backup. With `--prune` the partial backups beside it are deleted before, and then those that
  * newer ones replace. Throws `StartError` or `Unavailable` with what to do; a backup that failed leaves nothing that it created.
@@ -179,9 +179,7 @@ function parseWords(words: readonly string[]) {
   } catch {
     // An option that is not known, or without its value.
   }
-  throw new StartError(
-    'name one new directory: node main.ts backup [--recipient KEY|none] [--prune] DIRECTORY',
-  )
+  throw new StartError('name one new directory: main.ts backup [--recipient KEY|none] [--prune] DIRECTORY')
 }
 
 /** Returns whether this run created the directory. Throws `StartError` unless it is empty. */

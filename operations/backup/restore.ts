@@ -115,7 +115,7 @@ async function loadBlobs(blobs: Blobs, frames: AsyncGenerator<Buffer>): Promise<
 }
 
 /**
- * `node main.ts restore --erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY`: fills the empty databases of a
+ * `main.ts restore --erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY`: fills the empty databases of a
  * stopped system from a backup, and forgets again whoever was erased since (O11): `none` says that nobody was. Nothing is written
  * before every file of the backup was checked, and can be decrypted. No process starts on payments that lack what the ledger knows of
  * them, except with `--incomplete`. With `--verify` the result is checked too. Throws `StartError` or `Unavailable` with what to do.
@@ -205,8 +205,7 @@ async function recordBackup(store: Store, manifest: Manifest, restore_run: Opera
   await runs.record(restore_run)
 }
 
-const USAGE =
-  'node main.ts restore --erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY'
+const USAGE = 'main.ts restore --erasures FILE|none [--identity FILE] [--incomplete] [--verify] DIRECTORY'
 
 /** The words of the command. Throws `StartError` for others. */
 function parseWords(words: readonly string[]) {

@@ -34,7 +34,7 @@ const NODE_MAJOR_MIN = 24
 const CHECK_LIMIT_MS = 30_000
 
 /**
- * `node main.ts doctor [--json] [ROLE...]`: looks at everything that these roles (by default all) need in this environment,
+ * `main.ts doctor [--json] [ROLE...]`: looks at everything that these roles (by default all) need in this environment,
  * at the same time, and prints one line for each part, or with `--json` one document. It changes nothing, shows no secret
  * and starts no payment. Throws `StartError` when something is wrong; a warning is not an error.
  */

@@ -120,7 +120,7 @@ test('every command of main.ts on a page exists, with its options', () => {
     },
   )
   const known = new Map(
-    [...help.matchAll(/^node main\.ts (\S+)(.*?) {3}/gm)].map(([, name, words]) => [name, words]),
+    [...help.matchAll(/^main\.ts (\S+)(.*?) {3}/gm)].map(([, name, words]) => [name, words]),
   )
   expect(known.size).toBeGreaterThan(6)
   const named = texts.flatMap(({ page, text }) =>
