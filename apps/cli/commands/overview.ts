@@ -145,7 +145,8 @@ function successText(title: string, counts: GetOverviewResponse['paymentsLastHou
   const ended = good + sum(PaymentStatus.ERROR, PaymentStatus.DECLINED, PaymentStatus.CANCELED)
   const share =
     ended === 0n ? 'none has ended' : `success ${((Number(good) / Number(ended)) * 100).toFixed(1)} %`
-  return `${title.padEnd(10)} ${sum(PaymentStatus.CREATED)} payments created, ${ended} ended, ${share}`
+  const created = sum(PaymentStatus.CREATED)
+  return `${title.padEnd(10)} ${created} ${created === 1n ? 'payment' : 'payments'} created, ${ended} ended, ${share}`
 }
 
 function ledgerText(output: Output, { consistent, verifiedTime }: LedgerOverview): string {
