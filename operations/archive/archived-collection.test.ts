@@ -8,6 +8,7 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { ReadDocuments } from '#lib/role/operations.ts'
 import { ARCHIVE_FILES, type ArchiveFileRecord } from '#lib/store/archive/archive-files.ts'
 import { type ArchivedSpec, isStub } from '#lib/store/archive/archived-document.ts'
+import { Ambiguous } from '#lib/store/errors.ts'
 import type { Collection, CollectionSpec, Store, Stored } from '#lib/store/store.ts'
 import { openTestStore, type TestStore } from '../../test/support/store.ts'
 import {
@@ -81,6 +82,21 @@ async function restore(subject = subjectOn(opened.store)): Promise<number> {
   if (problems === 0) await forgetFiles(subject, await takeSnapshot())
   return problems
 }
+
+test('a write without an answer of the database is not called a change', async () => {
+  const silent: Store = {
+    ...opened.store,
+    async collection<D extends object>(spec: CollectionSpec) {
+      const collection = await opened.store.collection<D>(spec)
+      const replace = () => Promise.reject(new Ambiguous('no answer'))
+      return spec.name === ITEMS.name ? { ...collection, replace } : collection
+    },
+  }
+  await archiveCollection({ ...subjectOn(silent), before: now(), keys: testKeys() })
+  expect(lines.at(-1)).toBe(
+    'payments: 1 documents of items were left: they changed meanwhile, are too large, or the database did not say whether they were archived',
+  )
+})
 
 test('what is restored needs no file, and the record of the file is deleted', async () => {
   await archive()

@@ -32,6 +32,14 @@ const SORTED_MAX = 20_000
 /** How many documents are read and written at once. */
 const WRITES_MAX = 64
 
+/** Why a run found nothing, by collection. docs/operators/archive.md has all conditions. */
+const REASONS: Readonly<Record<string, string>> = {
+  payments:
+    'no more payments of production that ended before the date are closed and erased; payments of test are never archived',
+  journal:
+    'no more batches that were decided before the date are verified, covered by a checkpoint, and older than the newest 1,024 of their shard',
+}
+
 /** Moves the bodies of documents that ended before an instant to a new file, and prints what came of it. */
 export async function archiveCollection({
   role,
@@ -71,9 +79,12 @@ export async function archiveCollection({
     await upsert(files, { collection, file }, () => ended)
   }
   const place = record === undefined ? '' : ` in ${record.file} (${line_bytes} bytes in ${file_bytes})`
-  printLine(`${role.name}: ${archived} documents of ${spec.name} were archived${place}`)
+  const reason = archived + left === 0 && REASONS[spec.name] ? `: ${REASONS[spec.name]}` : ''
+  printLine(`${role.name}: ${archived} documents of ${spec.name} were archived${place}${reason}`)
   if (left > 0)
-    printLine(`${role.name}: ${left} of ${spec.name} changed meanwhile, or are too large: they stay`)
+    printLine(
+      `${role.name}: ${left} documents of ${spec.name} were left: they changed meanwhile, are too large, or the database did not say whether they were archived`,
+    )
 }
 
 /**

@@ -172,7 +172,7 @@ test(
     const before = [await status(), await getPayment(), await explain(), (await timeline()).rows]
 
     expect(await linesOf(archive, ['--before', '2026-01-05', directory], await variables())).toEqual([
-      'payments: 0 documents of payments were archived',
+      'payments: 0 documents of payments were archived: no more payments of production that ended before the date are closed and erased; payments of test are never archived',
     ])
     const [line = ''] = await linesOf(archive, ['--before', '2026-01-06', directory], await variables())
     expect(line).toMatch(
