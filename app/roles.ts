@@ -18,7 +18,11 @@ import {
 } from '#lib/role/role.ts'
 import { type ClientOf, createRpc, type Rpc, type ServingRpc } from '#lib/rpc/rpc.ts'
 import type { RpcConfig } from '#lib/rpc/settings.ts'
-import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import {
+  type ArchiveReader,
+  createArchiveReader,
+  warnOfUnreadable,
+} from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { withStoreMetrics } from '#lib/store/measured-store.ts'
 import { openStore } from '#lib/store/open.ts'
@@ -139,7 +143,7 @@ export async function startRoles(
   const urls: Record<string, string> = { health_url: `http://${health.host_and_port}` }
   const stores = new Map<RoleName, Store>()
   const running = new Map<RoleName, RunningRole>()
-  const archive_reader = createArchiveReader(config.archive)
+  const archive_reader = openArchive(config)
 
   for (const role of roles) {
     const { name } = role
@@ -188,6 +192,12 @@ export async function startRoles(
   watchFreeSpace(lifecycle, config)
   lifecycle.setDrainTime(config.drain_ms)
   return { urls, operator: rpc.clientsOf('backoffice') }
+}
+
+/** The reader of the archive, after one warning in the log when its directory cannot be read. */
+function openArchive({ archive }: ProcessConfig): ArchiveReader {
+  void warnOfUnreadable(archive)
+  return createArchiveReader(archive)
 }
 
 const noClients: ClientOf = () => {

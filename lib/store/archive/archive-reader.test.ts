@@ -4,14 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { machineClock, useClock } from '#lib/base/time.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { openTestStore, type TestStore } from '../../../test/support/store.ts'
+import { log } from '../../telemetry/log.ts'
 import type { Collection, Stored } from '../store.ts'
 import { archiveDocuments } from './archive-documents.ts'
 import { createArchiveFile } from './archive-file.ts'
-import { createArchiveReader } from './archive-reader.ts'
+import { createArchiveReader, warnOfUnreadable } from './archive-reader.ts'
 import { withArchive } from './archived-collections.ts'
 import type { ArchivedSpec } from './archived-document.ts'
 
@@ -157,4 +158,16 @@ test('the blocks of a page share one time limit, and what they were too late for
     await expect(orders.find('key', { equals: ['a'] }, page)).rejects.toThrow('page takes more than 5000 ms')
   }
   expect(await orders.find('key', { equals: ['a'] }, page)).toHaveLength(paths.length)
+})
+
+test('a directory that cannot be read is one warning, and a directory that can be read, or is not set, is none', async () => {
+  const warn = jest.spyOn(log, 'warn').mockImplementation(() => {})
+  const file = join(directory, 'file')
+  await writeFile(file, '')
+  for (const path of [undefined, directory, file, join(directory, 'missing')]) await warnOfUnreadable(path)
+  expect(warn.mock.calls.map(([{ path, code }]) => [path, code])).toEqual([
+    [file, 'ENOTDIR'],
+    [join(directory, 'missing'), 'ENOENT'],
+  ])
+  warn.mockRestore()
 })

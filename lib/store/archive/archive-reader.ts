@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
@@ -128,6 +128,24 @@ export function createArchiveReader(directory: string | undefined, limits: Reade
         throw error
       }
     },
+  }
+}
+
+/**
+ * Warns when the directory of an archive is set and cannot be read. A process starts all the same, because only what needs a body fails.
+ * Do not wait for it: a file system may hang.
+ */
+export async function warnOfUnreadable(directory: string | undefined): Promise<void> {
+  if (directory === undefined) return
+  try {
+    const opened = await opendir(directory)
+    await opened.close()
+  } catch (error) {
+    const code = String(systemErrorCode(error))
+    log.warn(
+      { variable: 'MULTIHUB_ARCHIVE', path: directory, code },
+      'the directory of the archive cannot be read: mount it, or correct the setting',
+    )
   }
 }
 
