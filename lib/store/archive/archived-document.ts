@@ -103,7 +103,7 @@ export function bodyIn(
   // Its digest says that `lineOf` has made it.
   const { collection, key, body } = fromExtendedJson(Buffer.from(line).toString()) as Record<string, unknown>
   if (collection !== spec.name || toExtendedJson(key) !== toExtendedJson(keyFieldsOf(spec, stub)))
-    throw new ArchiveUnavailable(file, 'it has the line of another document')
+    throw new ArchiveUnavailable(file, 'it has the line of another document', { is_altered: true })
   return body as Body
 }
 
@@ -126,13 +126,16 @@ export function placeOf({ name }: CollectionSpec, stub: Body): ArchivePlace {
   const stored: unknown = stub[FIELD]
   const [run, offset, bytes, line, digest, ...more]: readonly unknown[] = Array.isArray(stored) ? stored : []
   const file = `${name}-${String(run)}.jsonl.gz`
-  const is_named = FILE_NAME.exec(file)?.groups?.['run'] === run && more.length === 0
+  const is_named = FILE_NAME.exec(file)?.groups?.['run'] === run
   const is_placed =
     isCount(offset, Number.MAX_SAFE_INTEGER - BLOCK_BYTES_MAX) &&
     isCount(bytes, BLOCK_BYTES_MAX) &&
     isCount(line, LINES_MAX)
-  if (!is_named || !is_placed || !(digest instanceof Uint8Array))
-    throw new ArchiveUnavailable('of a stub', 'the stub names no place in an archive')
+  if (!is_named || !is_placed || !(digest instanceof Uint8Array) || more.length > 0) {
+    // A place with more parts may be the place of a newer release.
+    const is_altered = more.length === 0
+    throw new ArchiveUnavailable('of a stub', 'the stub names no place in an archive', { is_altered })
+  }
   return { file, offset, bytes, line, digest }
 }
 
