@@ -263,7 +263,7 @@ describe('without the archive', () => {
       'message',
       expect.stringMatching(/has no usable checkpoint: the archive file/),
     )
-    expect(ledger.limitations()).toEqual([])
+    expect(ledger.limitations()).toEqual([`shard ${SHARD}: no usable checkpoint`])
   })
 
   test('a verification from the first batch says so, stops nothing, and is repeated by the next one', async () => {

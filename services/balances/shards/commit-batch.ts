@@ -1,5 +1,6 @@
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type CommitResult, commitBatch } from '#lib/patterns/journal/commit-batch.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import type { Batch } from '../domain/entry.ts'
 import { NewerBatchFormat } from '../domain/hash-chain.ts'
 import type { Journal } from '../store/journal.ts'
@@ -14,15 +15,20 @@ export async function commitToJournal(
   return await commitBatch({ append: journal.append, readPosition }, batch, may_be_written)
 }
 
-/** The token of the batch at the position of this one. A batch of a newer format is not this one, so it has no token. */
+/**
+ * The token of the batch at the position of this one. A batch of a newer format is not this one, so it has no token. The hash tells
+ * whether an archived batch is this one, without its body.
+ */
 async function readToken(
   journal: Journal,
-  { shard, seq }: Batch,
+  { shard, seq, hash, token }: Batch,
 ): Promise<{ readonly token?: string } | undefined> {
   try {
     return await journal.getBatch(shard, seq)
   } catch (error) {
     if (error instanceof NewerBatchFormat) return {}
+    if (error instanceof ArchiveUnavailable)
+      return (await journal.getHash(shard, seq)) === hash ? { token } : {}
     throw error
   }
 }

@@ -26,6 +26,14 @@ interface LoadedShard {
   readonly repair_id: string | undefined
 }
 
+/**
+ * A shard has no usable checkpoint, and its journal is in an archive that cannot be read, so this process decides nothing of it. Another
+ * process may have the archive.
+ */
+export class NoUsableCheckpoint extends Unavailable {
+  override readonly name = 'NoUsableCheckpoint'
+}
+
 /** The shards in the memory of this process. */
 export type LoadedShards = ReturnType<typeof createLoadedShards>
 
@@ -138,7 +146,7 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
         loaded = await slot.loading
         return await work(loaded)
       } finally {
-        release(shard, slot, loaded !== undefined && !loaded.processor.isCorrupt())
+        release(shard, slot, loaded?.processor.isUsable() ?? false)
       }
     },
     /** Unloads the shards that were loaded before the last repair of their checkpoint. `repairs` has it by shard. */
@@ -165,7 +173,7 @@ export function createLoadedShards(store: LedgerStore, clock_guard: ClockGuard, 
 
 /**
  * Loads the state of a shard from its checkpoint and the journal after it, or from the journal alone. Throws `ShardStopped` for a
- * shard whose decisions a verification has stopped.
+ * shard whose decisions a verification has stopped, and `NoUsableCheckpoint`.
  */
 async function loadShardState(store: LedgerStore, shard: number) {
   const stop = await store.stops.get(shard)
@@ -181,9 +189,10 @@ async function loadShardState(store: LedgerStore, shard: number) {
   const sound = checkpoint?.status === 'sound' ? checkpoint : undefined
   const state = createShardState(sound?.snapshot ?? { shard })
   await catchUp(state, store.journal).catch((error: unknown) => {
-    // Nothing of the shard can be decided here. Another process may have the archive, so it must be asked.
     if (!(error instanceof ArchiveUnavailable)) throw error
-    throw new Unavailable(`shard ${shard} has no usable checkpoint: ${error.message}`, { cause: error })
+    throw new NoUsableCheckpoint(`shard ${shard} has no usable checkpoint: ${error.message}`, {
+      cause: error,
+    })
   })
   const checkpointer = createCheckpointer(state, store.checkpoints, sound?.stored_head, damaged?.stored_head)
   return { state, checkpointer, repair_id: checkpoint?.stored_head.repair_id }

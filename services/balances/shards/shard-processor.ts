@@ -3,6 +3,7 @@ import { randomHex } from '#lib/base/crypto/random.ts'
 import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { ClockGuard } from '#lib/patterns/clock-guard.ts'
+import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { type Command, isWellFormed } from '../domain/command.ts'
 import { type CommandResult, decideCommand, resultOfRepeat } from '../domain/decide-command.ts'
 import type { Batch } from '../domain/entry.ts'
@@ -45,6 +46,18 @@ export function createShardProcessor(
   let is_running = false
   let unresolved: Batch | undefined
   let corruption: CorruptJournal | undefined
+  let is_behind_archive = false
+
+  /** Reads what other processes committed. Not `ArchiveUnavailable`: it is the shard that is not usable here, not one command. */
+  async function readNewBatches(): Promise<void> {
+    try {
+      await catchUp(state, journal)
+    } catch (error) {
+      if (!(error instanceof ArchiveUnavailable)) throw error
+      is_behind_archive = true
+      throw new Unavailable(`shard ${state.shard} must be loaded again: ${error.message}`, { cause: error })
+    }
+  }
 
   /** Finds out whether the batch of an earlier `unknown` commit was written. Nothing is decided before that. */
   async function resolveUnknownCommit(): Promise<void> {
@@ -52,7 +65,7 @@ export function createShardProcessor(
     const result = await commitToJournal(journal, unresolved, true)
     if (result.status === 'unknown') throw unknownCommitError(unresolved, result.cause)
     if (result.status === 'committed') append(unresolved)
-    else await catchUp(state, journal)
+    else await readNewBatches()
     unresolved = undefined
   }
 
@@ -124,7 +137,7 @@ export function createShardProcessor(
     const earlier = noEarlierEntries()
     try {
       for (let is_current = false; !(await tryBatch(work, earlier, is_current)); is_current = true) {
-        await catchUp(state, journal)
+        await readNewBatches()
         if (work.isOverdue()) {
           throw new Unavailable(
             `shard ${state.shard}: other processes always committed first; repeat the command with the same id`,
@@ -185,10 +198,11 @@ export function createShardProcessor(
       return query(state)
     },
     /**
-     * Whether the journal was found to be corrupt. Then every read, and every well-formed command whose entry is not in
-     * memory, throws `CorruptJournal`.
+     * Whether this processor can go on. Not once the journal was found to be corrupt: then every read, and every well-formed command
+     * whose entry is not in memory, throws `CorruptJournal`. Nor once the next batches are in an archive that cannot be read: a load
+     * from the checkpoint needs none of them.
      */
-    isCorrupt: (): boolean => corruption !== undefined,
+    isUsable: (): boolean => corruption === undefined && !is_behind_archive,
   }
 }
 

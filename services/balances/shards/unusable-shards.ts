@@ -4,16 +4,16 @@ import { gauge } from '#lib/telemetry/metrics.ts'
 import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
 import { ShardStopped } from '../domain/shard-stop.ts'
 import { UNUSABLE_SHARD_MS } from '../limits.ts'
-import type { LoadedShards } from './loaded-shards.ts'
+import { type LoadedShards, NoUsableCheckpoint } from './loaded-shards.ts'
 
 /**
  * The shards that this process cannot use: shards with a batch of a newer format, which it leaves to processes of a newer release,
- * shards whose journal is corrupt, and shards that a verification has stopped.
+ * shards whose journal is corrupt, shards that a verification has stopped, and shards that it cannot load without the archive.
  */
 export type UnusableShards = ReturnType<typeof createUnusableShards>
 
 interface UnusableShard {
-  readonly error: NewerBatchFormat | CorruptJournal | ShardStopped
+  readonly error: NewerBatchFormat | CorruptJournal | ShardStopped | NoUsableCheckpoint
   readonly until_ms: number
 }
 
@@ -33,12 +33,15 @@ const MESSAGES: Readonly<Record<UnusableShard['error']['name'], string>> = {
     'the journal of a shard is corrupt; nothing is decided for its merchants until it is restored',
   ShardStopped:
     'a verification has stopped a shard; nothing is decided for its merchants until the stop ends',
+  NoUsableCheckpoint:
+    'a shard cannot be loaded without its checkpoint and the archive; nothing is decided for its merchants here',
 }
 
 const WORDS: Readonly<Record<UnusableShard['error']['name'], string>> = {
   NewerBatchFormat: 'newer format',
   CorruptJournal: 'corrupt',
   ShardStopped: 'stopped',
+  NoUsableCheckpoint: 'no usable checkpoint',
 }
 
 /** Creates the memory of the shards that a process cannot use. */
@@ -96,7 +99,7 @@ export function createUnusableShards() {
         if (!(unusable.get(shard)?.error instanceof ShardStopped)) block(shard, error)
     },
     /**
-     * Wraps the use of shards: after a use that threw `NewerBatchFormat` or `CorruptJournal`, every use of that shard throws
+     * Wraps the use of shards: after a use that threw `NewerBatchFormat`, `CorruptJournal` or `NoUsableCheckpoint`, every use of that shard throws
      * the same for `UNUSABLE_SHARD_MS`; after `ShardStopped` until `setStopped`. All other shards are used as before.
      */
     guard: (shards: LoadedShards): LoadedShards => ({
@@ -114,6 +117,7 @@ export function createUnusableShards() {
           const is_lasting =
             error instanceof NewerBatchFormat ||
             error instanceof CorruptJournal ||
+            error instanceof NoUsableCheckpoint ||
             error instanceof ShardStopped
           if (is_lasting && current(shard) === undefined) block(shard, error)
           throw error
