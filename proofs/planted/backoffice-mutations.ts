@@ -27,8 +27,8 @@ export const BACKOFFICE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a policy is looked at only before it is changed',
     file: 'services/backoffice/approvals/rpc/approval-service.ts',
-    search: 'if (!is_approved && loosens(present, aboveMinor))',
-    replace: 'if (false as boolean && !is_approved && loosens(present, aboveMinor))',
+    search: 'if (approval_id === undefined && loosens(present, aboveMinor))',
+    replace: 'if ((false as boolean) && approval_id === undefined && loosens(present, aboveMinor))',
     has_backoffice: true,
   },
 ]

@@ -41,7 +41,7 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'restore does not say what it cannot add',
     file: 'operations/backup/adopt-later-facts.ts',
-    search: 'report(requirement.role, requirement.subject, false)',
+    search: 'report(requirement.role, requirement.subject, false, reasons.get(requirement.subject))',
     replace: "report(requirement.role, requirement.subject, requirement.role !== 'support')",
     is_restored: true,
   },
