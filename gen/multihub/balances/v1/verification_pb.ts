@@ -323,8 +323,8 @@ export const ShardVerificationStatus = {
   DONE: 3,
 
   /**
-   * SHARD_VERIFICATION_STATUS_STOPPED means that the batch after verified_sequence is corrupt, or cannot be read from the
-   * archive, so that no later one can be verified.
+   * SHARD_VERIFICATION_STATUS_STOPPED means that a batch is corrupt, or cannot be read from the archive. So the journal was not
+   * verified as a whole.
    *
    * @generated from enum value: SHARD_VERIFICATION_STATUS_STOPPED = 4;
    */
