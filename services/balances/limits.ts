@@ -46,7 +46,7 @@ export const SHARD_MEMORY_DEFAULT_BYTES = 256 * 1024 ** 2
 /** Newest batches of a shard that are never archived. A process that was paused finds at least so many batches at once. */
 export const ARCHIVED_AFTER_BATCHES = 1_024n
 
-/** How long a process does not read a shard again that is corrupt or has a batch of a newer format. */
+/** How long a process does not read a shard again that is corrupt, has a batch of a newer format or no usable checkpoint. */
 export const UNUSABLE_SHARD_MS = 60_000
 
 /** Most entries in one part of an export. It bounds the memory and the time of the call. */

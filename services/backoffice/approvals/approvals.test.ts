@@ -283,10 +283,12 @@ describe('while a policy exists', () => {
   test('a repeated approved call brings back nothing that was changed after it', async () => {
     const headers = { [APPROVAL_HEADER]: uuidv7() }
     const reader = await door.newPrincipal(['read'])
-    const { updatePrincipal } = door.roles.client(PrincipalService, 'backoffice')
+    const { updatePrincipal, revokePrincipal } = door.roles.client(PrincipalService, 'backoffice')
     const approved = { principalId: reader.id, rights: ['money'] }
     expect((await updatePrincipal(approved, { headers })).principal?.rights).toEqual(['money'])
     await updatePrincipal({ principalId: reader.id, rights: ['read'] })
+    expect((await updatePrincipal(approved, { headers })).principal?.rights).toEqual(['read'])
+    await revokePrincipal({ principalId: reader.id, reason: 'left' })
     expect((await updatePrincipal(approved, { headers })).principal?.rights).toEqual(['read'])
 
     const { setApprovalPolicy, listApprovalPolicies } = door.roles.client(ApprovalService, 'backoffice')

@@ -83,8 +83,9 @@ export async function updatePrincipal(
   approval_id: string | undefined,
 ): Promise<Principal> {
   const is_approved = approval_id !== undefined
-  return changeActive(principals, principal_id, (current) => {
-    if (isRepetition(current, approval_id)) return undefined
+  // Before the status: what an approved call has done is done, also when the principal was revoked since.
+  const isDone = (current: Principal): boolean => isRepetition(current, approval_id)
+  const change = (current: Principal): Principal => {
     if (expires_at !== 'never') checkExpiry(expires_at)
     const next_rights = rights.length === 0 ? current.rights : changedRights(current, rights, is_approved)
     const { expires_at: expires_before, ...rest } = current
@@ -96,7 +97,8 @@ export async function updatePrincipal(
       ...withApproval(current, approval_id),
       ...(expires === undefined || expires === 'never' ? {} : { expires_at: expires }),
     }
-  })
+  }
+  return changeActive(principals, principal_id, change, isDone)
 }
 
 /** How long the present tokens still count, and what identifies the rotation. */
@@ -154,8 +156,10 @@ async function changeActive(
   principals: Principals,
   principal_id: string,
   change: (current: Principal) => Principal | undefined,
+  isDone: (current: Principal) => boolean = () => false,
 ): Promise<Principal> {
   const changed = await principals.update(principal_id, (current) => {
+    if (isDone(current)) return undefined
     if (current.status === 'revoked') throw wrongStatus('the principal was revoked')
     const next = change(current)
     return next && { ...next, updated_at: now() }

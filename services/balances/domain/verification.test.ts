@@ -23,3 +23,11 @@ test('a problem is kept once, and their number is bounded', () => {
   expect(full.has_more_problems).toBe(true)
   expect(full.problems).toEqual(found.problems)
 })
+
+test('the first problem of the archive is kept beside any number of others', () => {
+  const problems = Array.from({ length: VERIFICATION_PROBLEMS_MAX }, (_, seq) => problemAt(seq))
+  const gap: LedgerProblem = { seq: 1n, place: 'archive', description: 'cannot be read' }
+  const found = addProblem({ problems, has_more_problems: false }, gap)
+  expect(found).toEqual({ problems: [...problems, gap], has_more_problems: false })
+  expect(addProblem(found, { ...gap, seq: 2n })).toEqual({ ...found, has_more_problems: true })
+})

@@ -112,7 +112,7 @@ export function isShardDone(verification_id: string, current: ShardVerification 
 
 /**
  * Adds a problem, unless it is known. At most `VERIFICATION_PROBLEMS_MAX` are kept per shard; more of them tell the
- * operator nothing new.
+ * operator nothing new. The first one of the archive is always kept: with it the verification is incomplete.
  */
 export function addProblem<V extends Pick<ShardVerification, 'problems' | 'has_more_problems'>>(
   verification: V,
@@ -122,6 +122,8 @@ export function addProblem<V extends Pick<ShardVerification, 'problems' | 'has_m
   const isSame = ({ seq, description }: LedgerProblem): boolean =>
     seq === problem.seq && description === problem.description
   if (problems.some(isSame)) return verification
-  if (problems.length >= VERIFICATION_PROBLEMS_MAX) return { ...verification, has_more_problems: true }
+  const is_gap = problem.place === 'archive' && problems.every(({ place }) => place !== 'archive')
+  if (problems.length >= VERIFICATION_PROBLEMS_MAX && !is_gap)
+    return { ...verification, has_more_problems: true }
   return { ...verification, problems: [...problems, problem] }
 }

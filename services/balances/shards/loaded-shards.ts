@@ -27,8 +27,8 @@ interface LoadedShard {
 }
 
 /**
- * A shard has no usable checkpoint, and its journal is in an archive that cannot be read, so this process decides nothing of it. Another
- * process may have the archive.
+ * A shard has no usable checkpoint, and its journal is in an archive that cannot be read, so this process decides nothing of it. It is
+ * not given away: mostly no other process has the archive either.
  */
 export class NoUsableCheckpoint extends Unavailable {
   override readonly name = 'NoUsableCheckpoint'

@@ -99,8 +99,8 @@ export function createUnusableShards() {
         if (!(unusable.get(shard)?.error instanceof ShardStopped)) block(shard, error)
     },
     /**
-     * Wraps the use of shards: after a use that threw `NewerBatchFormat`, `CorruptJournal` or `NoUsableCheckpoint`, every use of that shard throws
-     * the same for `UNUSABLE_SHARD_MS`; after `ShardStopped` until `setStopped`. All other shards are used as before.
+     * Wraps the use of shards: after a use that threw `NewerBatchFormat`, `CorruptJournal` or `NoUsableCheckpoint`, every use of that
+     * shard throws the same for `UNUSABLE_SHARD_MS`; after `ShardStopped` until `setStopped`. All other shards are used as before.
      */
     guard: (shards: LoadedShards): LoadedShards => ({
       ...shards,
