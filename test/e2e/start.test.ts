@@ -37,7 +37,7 @@ test('--help names all roles and commands', async () => {
   expect(code).toBe(0)
   const lines = output.trimEnd().split('\n')
   for (const role of [...ROLES, 'all']) expect(lines[0]).toContain(role)
-  const names = lines.slice(1).map((line) => line.split(' ')[2])
+  const names = lines.slice(1).map((line) => line.split(' ')[1])
   expect(names).toEqual(['migrate', 'doctor', 'backup', 'restore', 'verify', 'reseal', 'archive', '--help'])
 })
 
