@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
+import { eventually } from '../../test/support/eventually.ts'
 import type { TestCli } from './cli.fixture.ts'
 
 /** `timeline`, `payments show` and `search` by every kind of identifier. */
@@ -16,8 +17,14 @@ export function timelineSuite(cli: () => TestCli): void {
 
     test('a payment is found by its own ids, by its refund, and by the request that made it', async () => {
       const { payment } = await cli().json('payments', 'show', idOf('payment'))
-      const exchanges = await cli().json('exchanges', 'list', '--merchant', cli().shop.merchant_id)
-      const request = exchanges.find((one: { method: string }) => one.method === 'payment.in')
+      // Exchanges are stored after the answer.
+      const request = await eventually(
+        async () => {
+          const exchanges = await cli().json('exchanges', 'list', '--merchant', cli().shop.merchant_id)
+          return exchanges.find((one: { method: string }) => one.method === 'payment.in')
+        },
+        (found) => found !== undefined,
+      )
       expect(payment.pId).not.toBe('')
       for (const id of [
         'order-17',

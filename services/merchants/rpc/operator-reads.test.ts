@@ -127,7 +127,7 @@ test('credentials and endpoints whose secret is older than an instant are listed
   }
   const secretCreatedTo = credential?.secretCreateTime
   expect(await listOf({ secretCreatedTo, pageSize: 2 })).toEqual(ids.credentials.slice(1))
-  const later = { seconds: (secretCreatedTo?.seconds ?? 0n) + 1n }
+  const later = { seconds: (secretCreatedTo?.seconds ?? 0n) + 3_600n }
   expect(await listOf({ secretCreatedTo: later })).toEqual([...ids.credentials.slice(1), rotated])
   expect(await listOf({ secretCreatedTo: later, merchantId: merchants[0] })).toEqual([second, rotated])
   expect(await listOf({ secretCreatedTo, merchantId: merchants[0] })).toEqual([second])
