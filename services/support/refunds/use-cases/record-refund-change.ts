@@ -20,8 +20,7 @@ export interface RefundDeps extends SupportDeps {
 /**
  * Stores a status that a refund has entered, with its event. Payments reports each change until it is stored, and the caller
  * of a decision stores it too; the second one changes nothing. Throws `Unavailable` while an earlier change is missing: reports
- * can overtake each other, and this one is repeated. It throws the same while an ended refund of the test environment, which is
- * being deleted, has the merchant's reference.
+ * can overtake each other, and this one is repeated. Throws when another refund has the merchant's reference.
  */
 export async function recordRefundChange(
   { refunds, runner }: Pick<RefundDeps, 'refunds' | 'runner'>,
@@ -35,9 +34,7 @@ export async function recordRefundChange(
 async function insert(runner: RefundDeps['runner'], change: RefundChange): Promise<Stored<Refund>> {
   const { stored } = await runner.insertOrGet(newRefund(change))
   if (stored.refund_id !== change.refund.refund_id)
-    throw new Unavailable(
-      `the refund ${stored.refund_id} has the c_id of the refund ${change.refund.refund_id}`,
-    )
+    throw new Error(`the refund ${stored.refund_id} has the c_id of the refund ${change.refund.refund_id}`)
   return stored
 }
 
