@@ -99,7 +99,7 @@ function requestsOf(begun: number, is_slow: boolean, next: () => number): Growth
   const fast = someOf(good, is_slow ? 0.5 : 0.96, next)
   const few = someOf(begun, 0.02, next)
   const few_failed = someOf(few, 0.02, next)
-  // A batch that waits has a large part in those of a night.
+  // A batch that waits is a large part of the batches of a night.
   const quick = someOf(begun, 0.999, next)
   const ledger = 'multihub_ledger_command_seconds_bucket'
   const requests = 'multihub_gateway_request_seconds'

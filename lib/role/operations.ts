@@ -18,8 +18,8 @@ export interface DataCheck {
   /** What the role has written to the log, and no longer has stored, one sentence per problem. */
   compareWithLog?(lines: AsyncIterable<string>): AsyncIterable<string>
   /**
-   * What other roles must have, because documents of this one say so. It goes on after a document that cannot be read, of which
-   * `onUnreadable` gets the reason.
+   * What other roles must have, because documents of this role say so. After a document that cannot be read it tells `onUnreadable`
+   * the reason, and goes on.
    */
   listRequirements?(onUnreadable?: (reason: string) => void): AsyncIterable<Requirement>
   /** Whether the role has what another one requires, or may have deleted it since, and whether it agrees with the claim. */

@@ -73,8 +73,8 @@ export interface PrincipalChanges {
 
 /**
  * Changes a principal, once per `approval_id` where a second person approved the change (O5): its repetition must not bring back a right
- * that was withdrawn meanwhile. Throws NOT_FOUND for an unknown principal, and 1003 for one that was revoked, or for rights that
- * follow groups, unless a second person approved what its groups give.
+ * that was withdrawn meanwhile, and is done also when the principal was revoked since. Throws NOT_FOUND for an unknown principal, and 1003
+ * for a revoked principal, or for rights that follow groups, unless a second person approved what its groups give.
  */
 export async function updatePrincipal(
   principals: Principals,

@@ -14,8 +14,8 @@ export interface ReplayDeps {
 
 /**
  * Applies the batches after the head of a state with `apply`, up to `end_seq`. Ends early when `apply` returns `false`.
- * Throws `CorruptJournal` at a batch that is missing or does not follow, and `ArchiveUnavailable` at an archived one that cannot
- * be read; the state then has all batches before it.
+ * Throws `CorruptJournal` at a batch that is missing or does not follow, and `ArchiveUnavailable` at an archived batch that
+ * cannot be read; the state then has all batches before it.
  */
 export async function replayJournal(
   { journal, pace }: ReplayDeps,

@@ -34,8 +34,8 @@ function newLease(holder: string): VerificationLease {
 /**
  * What a verification of the ledger stores about a shard when this process begins or continues it; nothing is written
  * yet. `stored` is what was read of the shard. Problems of the journal stay until a verification from the first batch,
- * because those that continue after the resume point do not come across them again. Those of a checkpoint or of the archive stay for
- * one verification only, because each looks at the checkpoint, and the archive may be back.
+ * because verifications that continue after the resume point do not come across them again. Problems of a checkpoint or of the archive
+ * stay for one verification only, because each looks at the checkpoint, and the archive may be back.
  */
 export async function beginShard(
   { journal }: Pick<LedgerStore, 'journal'>,
