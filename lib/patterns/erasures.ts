@@ -36,7 +36,10 @@ export const PERSON_RETENTION_SETTING = describedSetting(
 )
 
 /** What can be erased: a payment with its callbacks, or a resource of support with its comments, files and callbacks. */
-export type ErasedKind = 'payment' | 'ticket' | 'refund' | 'chargeback'
+export const ERASED_KINDS = ['payment', 'ticket', 'refund', 'chargeback'] as const
+
+/** A kind of what can be erased. */
+export type ErasedKind = (typeof ERASED_KINDS)[number]
 
 /** What was erased: a payment or a resource of support, of a merchant. */
 export interface ErasedSubject {

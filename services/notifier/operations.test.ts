@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { now } from '#lib/base/time.ts'
+import type { ReadDocuments } from '#lib/role/operations.ts'
+import { openTestStore } from '../../test/support/store.ts'
+import { keys } from './notifier.fixture.ts'
 import { operations, wakeRestored } from './operations.ts'
 import { newDelivery, openPipelines, type PipelineFixture } from './pipeline/pipeline.fixture.ts'
+import { DELIVERIES } from './store/deliveries.ts'
+import { openNotifierStore } from './store/notifier-store.ts'
 
 let fixture: PipelineFixture
 beforeEach(async () => {
@@ -37,4 +42,42 @@ test('a delivery that an open breaker cost its tries is made after wakeRestored 
   await wakeRestored(store)
   await clock.advance(10_000)
   expect(attempts.map(({ delivery }) => delivery.event_key)).toEqual(['p-1:3'])
+})
+
+// O11: an ordered backup reads payments before, so the payment of an event can be missing.
+test('what the list of erasures names is erased in events and deliveries, also without its payment', async () => {
+  await using test_store = await openTestStore()
+  const { events, deliveries } = await openNotifierStore(test_store.store, keys.person)
+  const common = {
+    environment: 'test',
+    destinations: [],
+    created_at: now(),
+    kept_until: new Date('2099-01-01'),
+  } as const
+  for (const [resource_id, event] of [
+    ['p-1', 'payment.created'],
+    ['p-2', 'payment.created'],
+    ['t-1', 'ticket.created'],
+  ] as const) {
+    const key = { merchant_id: '7001', event_key: `${resource_id}:1` }
+    await events.insert({ ...common, ...key, event, resource_id, body: Buffer.from('of a person') })
+  }
+  for (const number of [1, 2, 3])
+    await deliveries.insert(newDelivery(number, 'one', { resource_id: `p-${number}` }))
+  const readDocuments: ReadDocuments = async function* <D extends object>({ name }: { name: string }) {
+    const read =
+      name === DELIVERIES.name
+        ? deliveries.find('by_due', {}, { limit: 9 })
+        : events.find('by_created', {}, { limit: 9 })
+    yield* (await read) as unknown as readonly D[]
+  }
+  const listed = ['payment p-1', 'payment p-3', 'ticket t-1', 'payment t-2']
+  const includes = ({ kind, id }: { kind: string; id: string }) => listed.includes(`${kind} ${id}`)
+  const erase = () =>
+    operations.erase?.(test_store.store, readDocuments, { count: listed.length, includes }, keys)
+  expect(await erase()).toBe(4)
+  const left = await events.find('by_created', {}, { limit: 9 })
+  expect(left.flatMap(({ resource_id, body }) => (body === undefined ? [] : [resource_id]))).toEqual(['p-2'])
+  const due = await deliveries.find('by_due', {}, { limit: 9 })
+  expect(due.map(({ resource_id }) => resource_id)).toEqual(['p-2'])
 })

@@ -1,8 +1,15 @@
 import { readConfig } from '#lib/base/config/config.ts'
 import type { PersonSealer } from '#lib/base/crypto/person-seal.ts'
 import { clock, now } from '#lib/base/time.ts'
+import { ERASED_KINDS, type Erasures } from '#lib/patterns/erasures.ts'
 import { update } from '#lib/patterns/update.ts'
-import { type DataCheck, type Reseal, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
+import {
+  type DataCheck,
+  type ReadDocuments,
+  type Reseal,
+  type RoleOperations,
+  resealDocuments,
+} from '#lib/role/operations.ts'
 import { type Delivery, deliveryKeyOf, placeOfResponse } from './domain/delivery.ts'
 import type { DeliveryTarget } from './domain/destination.ts'
 import type { StoredEvent } from './domain/event.ts'
@@ -13,6 +20,7 @@ import { DELIVERIES } from './store/deliveries.ts'
 import { LISTENER_DELIVERIES, LISTENERS } from './store/listeners.ts'
 import { EVENTS, type NotifierStore, openSealedStore } from './store/notifier-store.ts'
 import { resealBody } from './store/sealed-events.ts'
+import { erasePerson } from './use-cases/erase-person.ts'
 
 /** What the commands of an installation need of the notifier. */
 export const operations: RoleOperations = {
@@ -22,6 +30,8 @@ export const operations: RoleOperations = {
     createDataCheck(await openSealedStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
   // A cursor of a restored listener would go on at another callback of the same number (O20).
   restoreDocument: (collection, document) => (NOT_RESTORED.has(collection) ? undefined : document),
+  erase: async (store, readDocuments, erasures) =>
+    eraseRestored(await openSealedStore(store), readDocuments, erasures),
   afterRestore: async (store) => wakeRestored(await openSealedStore(store)),
   async *reseal(store, readDocuments, keys) {
     const { events, deliveries, listeners } = await openSealedStore(store)
@@ -81,6 +91,28 @@ async function* pagesOf(
     yield page
     after = page.length === PAGE ? page.at(-1) : undefined
   } while (after)
+}
+
+/**
+ * Erases again what a list names. Effects of the payment, ticket, refund or chargeback would do it later, but an ordered backup has read
+ * their owner before, so they can be missing.
+ */
+async function eraseRestored(
+  { events, deliveries }: Pick<NotifierStore, 'events' | 'deliveries'>,
+  readDocuments: ReadDocuments,
+  erasures: Erasures,
+): Promise<number> {
+  const erased = new Set<string>()
+  let changed = 0
+  for (const spec of [DELIVERIES, EVENTS])
+    for await (const { merchant_id, resource_id: id } of readDocuments<Delivery | StoredEvent>(spec)) {
+      if (!ERASED_KINDS.some((kind) => erasures.includes({ kind, merchant_id, id }))) continue
+      changed += 1
+      const name = `${merchant_id}/${id}`
+      if (!erased.has(name)) await erasePerson({ events, deliveries, storeNow: now }, merchant_id, id)
+      erased.add(name)
+    }
+  return changed
 }
 
 function resealEvent(event: StoredEvent, reseal: Reseal, person: Pick<PersonSealer, 'reseal'>): StoredEvent {
