@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { metricsText } from '#lib/telemetry/metrics.ts'
 import { type InstalledClock, installManualClock } from '../../test/support/manual-clock.ts'
 import {
@@ -89,4 +90,14 @@ test('an unsigned message is dropped, or accepted during an update only, and cou
   expect(check(unsigned, event_payments, 'accept')).toBe(true)
   expect([await counted('unsigned'), await counted('accepted')]).toEqual([dropped + 1, accepted + 1])
   expect(await metric('multihub_bus_accepts_unsigned')).toBe(1)
+})
+
+test('what is dropped is counted and logged', async () => {
+  const error = jest.spyOn(log, 'error').mockImplementation(() => {})
+  const forged = () => metric('multihub_bus_unauthentic_total{message="event",reason="forged"}')
+  const before = (await forged()) ?? 0
+  expect(check({ ...signed(), data: Buffer.from('another event') })).toBe(false)
+  expect(await forged()).toBe(before + 1)
+  expect(error).toHaveBeenCalledWith({ subject: SUBJECT, reason: 'forged' }, expect.any(String))
+  error.mockRestore()
 })

@@ -97,6 +97,16 @@ test('a stored event without its delivery is counted 30 s later, and gets the de
   expect(ids(await deliveries())).toEqual(ids(before))
 })
 
+test('a delivery that only a linearizable read shows is not missing', async () => {
+  await store('a:1')
+  const counted_before = await counted()
+  later_ms = 31_000
+  const get: CheckEventsDeps['deliveries']['get'] = async (key, options) =>
+    options?.linearizable ? notifier.deliveries.get(key, options) : undefined
+  await checkEvents({ ...deps, deliveries: { get } })
+  expect([await counted(), woken.length]).toEqual([counted_before, 1])
+})
+
 test('a pending delivery whose write arrived after its call had failed is made known to its owner', async () => {
   await store('a:1')
   await checkEvents(deps)
