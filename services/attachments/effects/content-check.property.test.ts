@@ -12,6 +12,7 @@ const TOKENS = [
   ...['obj', 'obj<<', '5 0 obj ', 'endobj', 'stream\n', 'endstream', '<</X', '%obj<<\n', '(\\)', '<<%\n'],
   ...['/First ', '/First 6 0 R', '/Type/ObjStm', '/Type/Obj#53tm', '/Filter/FlateDecode', '/DP', '/F'],
   ...['/AA', '/AA<<', '/OpenAction 5 0 R', '/AA[', '/URI', '/D[', '8 0 obj<<5 0 R>>', '(', '1 0 obj'],
+  ...['1.', '-e', '8.0 0 R', '8 0 R ', '/D[8 0 R]', '<(>', '/R ', '/Ref%', '/FS ', '/FS%', '/FS 2', '/N '],
   ...['/E', '/EF', '/EF ', '/EF%', '/EF%/E', '/EF 2', '/XFA', '/XFA ', '/J#61va', '/JavaScrip', '/Encryp'],
 ]
 

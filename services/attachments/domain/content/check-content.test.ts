@@ -23,9 +23,8 @@ const VALID: Readonly<Record<AttachmentType, readonly Buffer[]>> = {
     pdf(objectStream('1 0 <</Type/Page/OpenAction [3 0 R /Fit]>>')),
     // A name that only begins like an active one, and names without a value.
     pdf('<</Launcher 1/XFATHER 2/EF/JS>>'),
-    // An outline, and compressed objects without a type or without a filter.
+    // An outline, and compressed objects without a type.
     pdf('<</First 12 0 R/Last 14 0 R>>', objectStream('1 0 <<>>', '/First 4/Filter [ /FlateDecode ]')),
-    pdf('<</Type/ObjStm/N 1/First 4>>\nstream\n1 0 <<>>\nendstream'),
     // An outline whose texts look like the parts of a stream, also in compressed objects.
     pdf('<</First 12 0 R/Title(\\( (a) >>stream)>>'),
     pdf(
@@ -33,6 +32,8 @@ const VALID: Readonly<Record<AttachmentType, readonly Buffer[]>> = {
       objectStream('1 0 <</First 12 0 R/Last 14 0 R>>'),
     ),
     bytesOf(pdf().subarray(0, -1), '\r\n'),
+    // References of a tagged PDF are an array.
+    pdf('<</Type/StructElem/Ref[3 0 R]>>'),
     // Links that a reader clicks, on a page that the file opens at.
     pdf(
       '<</Type/Catalog/OpenAction [3 0 R /Fit]/URI<</Base(a)>>>>\nendobj\n3 0 obj<</Type/Page/Annots[4 0 R]>>',
@@ -215,6 +216,13 @@ test.each<[string, boolean]>([
   ['a|+1+cmd', true],
   ['a\t-A1', true],
   ['\uff1d1', true],
+  ["-1 +cmd|'/C calc'!A0", true],
+  ['name\n+1 -SUM(A1)', true],
+  ['a,\f=1', true],
+  ['a,\u00a0=1', true],
+  ['a,\u3000=1', true],
+  ['- 1', true],
+  ['name\n-12.50 \n" +5 "\n', false],
   ['name;amount\nshop;-12.50\n"a=b","+5"\n', false],
   ['a=b,1-2,me@example.com\n-1', false],
 ])('the CSV %j has formulas: %p', (text, has_formulas) => {

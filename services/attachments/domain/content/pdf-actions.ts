@@ -1,11 +1,12 @@
 import type { RejectionReason } from '#lib/contract/attachments.ts'
 import { NAME_END, namePattern, SPACE, skipSpace, valueAt, withoutTexts } from './pdf-syntax.ts'
 
-/** What an object stream inflates to. It begins with pairs of a number and a place, which counts from `first`. */
+/** What an object stream inflates to. It begins with the number and the place of each object; places count from `first`. */
 export interface ObjectStream {
   readonly text: string
-  /** `undefined` when the dictionary does not say it itself. */
+  /** This and the number of the objects are `undefined` when the dictionary does not say them itself. */
   readonly first: number | undefined
+  readonly objects: number | undefined
 }
 
 interface Place {
@@ -17,18 +18,24 @@ interface Place {
 const AUTOMATIC = new RegExp(`${namePattern('OpenAction')}|${namePattern('AA')}`, 'g')
 const URI = new RegExp(namePattern('URI'))
 /** A reference. The one of `/D` or `/SD` may be a destination: an array with a page, whose links need a click. */
-const REFERENCE = new RegExp(`(/S?D${SPACE}+)?(?<!\\d)(\\d+)${SPACE}+\\d+${SPACE}+R${NAME_END}`, 'g')
+const REFERENCE = new RegExp(`(/S?D${SPACE}+)?(?<![-+.\\w])(\\d+)${SPACE}+\\d+${SPACE}+R${NAME_END}`, 'g')
 const DESTINATION = new RegExp(`/S?D${SPACE}*\\[[^[\\]<>]*\\]`, 'g')
-const NUMBER = /(?<!\d)\d+(?=[\0\t\n\f\r %])/g
+const NAME = /\/[^\0\t\n\f\r ()<>[\]{}/%]*/g
+/** A number in any spelling that some reader takes for an integer, such as `8.0` or `80e-1`. */
+const NUMBER = /(?<![-+.\deE])[-+.\deE]+(?=[\0\t\n\f\r %])/g
+const GENERATION = /[-+.\deE]+/y
+const DIGITS = /^\d+$/
+/** The numbers and places of its objects, with which an object stream begins. */
+const STREAM_NUMBERS = /^[\0\t\n\f\r \d]*/
+const PAIR = /(\d+)[\0\t\n\f\r ]+(\d+)/g
 /** More than any file has: the shortest objects and keys of 10 MiB could be millions. */
 const STARTS_MAX = 100_000
 const OBJECTS_MAX = 500_000
-const GENERATION = /\d+/y
 
 /**
  * Refuses a PDF that calls a URL without a click: an action that runs by itself has `/URI`, or leads to an object that has.
- * It follows references, and reads every definition of their objects. Each byte is read about once; a file that needs more,
- * as only a forged one does, is malformed.
+ * It follows references, and reads every definition of their objects. Each byte is read about once. A file that needs more, or
+ * has a number that not every reader understands in the same way, is forged, and malformed.
  */
 export function checkActions(text: string, streams: readonly ObjectStream[]): RejectionReason | undefined {
   const texts = [text, ...streams.map((stream) => stream.text)]
@@ -50,7 +57,9 @@ export function checkActions(text: string, streams: readonly ObjectStream[]): Re
     const plain = withoutTexts(value).trimStart()
     if (plain.startsWith('[') && next.can_be_destination) continue
     if (URI.test(value)) return 'active_content'
-    for (const [reference, d, number] of plain.replace(DESTINATION, '').matchAll(REFERENCE)) {
+    const references = referencesIn(plain)
+    if (references === undefined) return 'malformed'
+    for (const [reference, d, number] of references) {
       // The object behind a value that is a reference alone is that value.
       const is_whole = reference === plain.trimEnd()
       const can_be_destination = d !== undefined || (is_whole && next.can_be_destination)
@@ -62,6 +71,14 @@ export function checkActions(text: string, streams: readonly ObjectStream[]): Re
   return undefined
 }
 
+/** The references of a value without texts; `undefined` when one has a spelling that only some readers understand. */
+function referencesIn(plain: string): readonly RegExpExecArray[] | undefined {
+  const searched = plain.replace(DESTINATION, '')
+  const references = [...searched.matchAll(REFERENCE)]
+  const keywords = searched.replace(NAME, '/').split('R').length - 1
+  return keywords === references.length ? references : undefined
+}
+
 /** Where the objects begin, by number; `undefined` when that is unclear. A later version of a file defines a number again. */
 function findObjects(
   text: string,
@@ -69,27 +86,32 @@ function findObjects(
 ): ReadonlyMap<number, readonly Place[]> | undefined {
   const objects = new Map<number, Place[]>()
   let left_objects = OBJECTS_MAX
-  const add = (number: string | undefined, place: Place): void => {
+  const add = (digits: string | undefined, place: Place): void => {
     left_objects -= 1
-    const places = objects.get(Number(number))
-    if (places === undefined) objects.set(Number(number), [place])
+    const places = objects.get(Number(digits))
+    if (places === undefined) objects.set(Number(digits), [place])
     else places.push(place)
   }
   // Only in a forged file do the comments behind numbers hide other numbers again and again.
   let left_bytes = 4 * text.length
-  for (const { 0: number, index } of text.matchAll(NUMBER)) {
-    GENERATION.lastIndex = skipSpace(text, index + number.length)
+  for (const { 0: digits, index } of text.matchAll(NUMBER)) {
+    GENERATION.lastIndex = skipSpace(text, index + digits.length)
     left_bytes -= GENERATION.lastIndex - index
     if (left_bytes < 0 || left_objects < 0) return undefined
     if (!GENERATION.test(text)) continue
     const at = skipSpace(text, GENERATION.lastIndex)
     left_bytes -= at - index
-    if (text.startsWith('obj', at)) add(number, { text, at: at + 'obj'.length })
+    if (!text.startsWith('obj', at)) continue
+    if (!DIGITS.test(digits)) return undefined
+    add(digits, { text, at: at + 'obj'.length })
   }
-  for (const { text: inflated, first } of streams) {
-    if (first === undefined) return undefined
-    for (const [, number, offset] of inflated.slice(0, first).matchAll(/(?<!\d)(\d+)\s+(\d+)/g))
-      add(number, { text: inflated, at: first + Number(offset) })
+  for (const { text: inflated, first, objects: count } of streams) {
+    if (first === undefined || count === undefined) return undefined
+    // Readers read as many as there are objects, also behind `first`.
+    const [numbers = ''] = STREAM_NUMBERS.exec(inflated) ?? []
+    const pairs = [...numbers.matchAll(PAIR)]
+    if (pairs.length < count) return undefined
+    for (const [, digits, offset] of pairs) add(digits, { text: inflated, at: first + Number(offset) })
   }
   return left_objects < 0 ? undefined : objects
 }

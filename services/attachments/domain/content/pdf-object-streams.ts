@@ -23,8 +23,7 @@ const FLATE = new RegExp(
 )
 /** They rearrange the bytes, so names in them could not be seen. */
 const PARAMETERS = new RegExp(`/(?:DecodeParms|DP)${NAME_END}`)
-/** Where the objects begin, said as a number. */
-const FIRST = new RegExp(`/First${SPACE}*(\\d{1,10})${NAME_END}(?!${SPACE}+\\d)`)
+const NUMBER = new RegExp(`^${SPACE}*(\\d{1,10})${NAME_END}(?!${SPACE}+\\d)`)
 const OBJECT_STREAMS_MAX = 1_000
 /** All compressed objects of one file. */
 const OBJECTS_MAX_BYTES = 16 * 1024 * 1024
@@ -59,27 +58,24 @@ export function readObjectStreams(
     STREAM.lastIndex = end
     if (!PLAIN_DICTIONARY.test(dictionary) || !STREAM.test(text)) return 'malformed'
     const begins_at = STREAM.lastIndex
-    const filters = dictionary.match(FILTER_NAME)?.length ?? 0
-    const first = FIRST.exec(dictionary)
-    const add = (objects: string) =>
-      streams.push({ text: objects, first: first ? Number(first[1]) : undefined })
-    // Without a filter its objects are in the text of the file, which was checked.
-    if (filters === 0) {
-      ends_at = text.indexOf('endstream', begins_at)
-      if (ends_at < 0) return 'malformed'
-      add(text.slice(begins_at, ends_at))
-      continue
-    }
-    if (filters > 1 || !FLATE.test(dictionary) || PARAMETERS.test(dictionary)) return 'malformed'
+    const filters = dictionary.match(FILTER_NAME)?.length
+    if (filters !== 1 || !FLATE.test(dictionary) || PARAMETERS.test(dictionary)) return 'malformed'
     const inflated = inflate(content.subarray(begins_at), left_bytes)
     if (inflated === undefined) return 'malformed'
     const objects = inflated.objects.toString('latin1')
     if (active.test(objects)) return 'active_content'
-    add(objects)
+    streams.push({ text: objects, first: numberOf(dictionary, 'First'), objects: numberOf(dictionary, 'N') })
     left_bytes -= inflated.objects.length
     ends_at = begins_at + inflated.read_bytes
   }
   return streams
+}
+
+/** The number that a dictionary has under a key; `undefined` when it has several, another value, or says it elsewhere. */
+function numberOf(dictionary: string, key: 'First' | 'N'): number | undefined {
+  const [, value = '', ...others] = dictionary.split(new RegExp(`/${key}${NAME_END}`))
+  const [, digits] = NUMBER.exec(value) ?? []
+  return digits === undefined || others.length > 0 ? undefined : Number(digits)
 }
 
 /**

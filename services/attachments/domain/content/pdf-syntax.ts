@@ -78,12 +78,13 @@ export function valueAt(text: string, from: number): string | undefined {
   return text.slice(from, end)
 }
 
-/** A value without its comments and texts, so that only names, numbers and brackets are left. */
+/** A value without its comments and texts, so that only names, numbers, keywords and brackets are left. */
 export function withoutTexts(value: string): string {
-  const hidden = /[%(]/g
+  const hidden = /<<|[<%(]/g
   let result = ''
   let at = 0
   for (let mark = hidden.exec(value); mark !== null; mark = hidden.exec(value)) {
+    if (mark[0] === '<<') continue
     result += `${value.slice(at, mark.index)} `
     at = endOfToken(value, mark.index, mark[0])
     hidden.lastIndex = at

@@ -6,9 +6,11 @@ import { bytesOf, objectStream, objectStreamOf, pdf } from './samples.fixture.ts
 /** The dictionary of an object stream, as far as its decoding needs it. */
 const FLATE = '/Type/ObjStm/Filter/FlateDecode'
 const HIDDEN = '1 0 <</S/JavaScript>>'
+/** What opens the URL in object 8, and the object. */
+const opening = (reference: string, header = '8 0 obj'): string =>
+  `<</OpenAction<</S/GoTo/Next ${reference}>>>>\nendobj\n${header}<</S/URI/URI(https://host)>>`
 /** The end of an object stream's dictionary whose begin is before it, in what looks like another object. */
 const REST = '/Type/ObjStm/N 1/First 4'
-
 describe('a PDF', () => {
   test.each([
     ['JavaScript', '<</S/JavaScript/JS(app.alert(1))>>'],
@@ -69,9 +71,19 @@ describe('a PDF', () => {
       objectStream('1 0 8 21 <</OpenAction 8 0 R>><</S/#55RI>>', `${FLATE}/N 2/First 9`),
     ],
     [
-      'a URL in objects that could be compressed',
-      '<</OpenAction 8 0 R/X<<>>>>\nendobj\n7 0 obj<</Type/ObjStm/N 1/First 4>>\nstream\n8 0 <</S/URI>>\nendstream',
+      'a URL in compressed objects that seem to begin before their numbers',
+      bytesOf(
+        '<</OpenAction 8 0 R>>\nendobj\n5 0 obj',
+        objectStream('8 4 <</S/URI>>', `${FLATE}/N 1/First 0`),
+      ),
     ],
+    ['a URL behind a parenthesis in hexadecimal text', opening('0/X<(>/Next 8 0 R/Y<)>')],
+    ['a URL behind a percent sign in hexadecimal text', opening('0/X<%>/Next 8 0 R')],
+    ['a page of another file', '<</Subtype/Form/Ref<</F(//host/a.pdf)/Page 0>>>>'],
+    ['a reference to a page of another file', '<</Subtype/Form/Ref 8 0 R>>'],
+    ['content that is at a URL', '<</Length 0/F<</FS/URL/F(https://host)>>>>\nstream\nendstream'],
+    ['content that is at a URL, with an escaped name', '<</F<</FS /U#52L/F(https://host)>>>>'],
+    ['a URL that is named elsewhere', '<</F<</FS 8 0 R/F(https://host)>>>>'],
   ])('is refused with %s', (_what, object) => {
     expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBe('active_content')
   })
@@ -164,6 +176,24 @@ describe('a PDF', () => {
         objectStream('8 0 <</S/URI>>', `${FLATE}/First 6 0 R`),
       ),
     ],
+    ['opens something with a fraction as its number', opening('8.0 0 R')],
+    ['opens something with an exponent in its number', opening('80e-1 0 R')],
+    ['opens something with a sign before its generation', opening('8 +0 R')],
+    ['opens something with a fraction as its generation', opening('8 0.0 R')],
+    ['opens something without a space in its reference', opening('8 0R')],
+    ['opens something and has a fraction as the number of an object', opening('8 0 R', '8.0 0 obj')],
+    ['opens something and has an exponent in the number of an object', opening('8 0 R', '80E-1 0 obj')],
+    ...['/N 1/First 4/First 9', '/N 1/N 2/First 9', '/First 9', '/N 1 0 R/First 9', '/N 3/First 9'].map(
+      (numbers): [string, Buffer] => [
+        `opens something and numbers its compressed objects with ${numbers}`,
+        objectStream('1 0 8 21 <</OpenAction 8 0 R>><</S/#55RI>>', `${FLATE}${numbers}`),
+      ],
+    ),
+    [
+      'opens something and has a comment before the number of a compressed object',
+      objectStream('1 0 %\n8 21 <</OpenAction 8 0 R>><</S/#55RI>>', `${FLATE}/N 2/First 11`),
+    ],
+    ['has objects that could be compressed', '<</Type/ObjStm/N 1/First 4>>\nstream\n1 0 <<>>\nendstream'],
     ['has more compressed objects than are read', objectStream('x'.repeat(17 * 1024 * 1024))],
   ])('is refused when it %s', (_what, object) => {
     expect(checkContent(pdf(object), 'application/pdf')).toBe('malformed')

@@ -9,10 +9,10 @@ const END_WINDOW_BYTES = 64
 
 /** The beginning of a reference, whose numbers may have signs, fractions, and comments behind them. */
 const REFERENCE = String.raw`[-+.\d]+(?:%|${SPACE}+[-+.\d%])`
-/** One character of a comment, up to what can be the next name of this kind: so no byte is read often. */
-const COMMENT_CHARACTER = String.raw`(?:(?!/[E#])[^\r\n])`
+/** One character of a comment, up to what can be the next name with such a value: so no byte is read often. */
+const COMMENT_CHARACTER = String.raw`(?:(?!/[EFR#])[^\r\n])`
 /** A comment before a value. A comment that is longer than in any real file counts too, because its end is not looked for. */
-const COMMENT = `%(?:${COMMENT_CHARACTER}{0,1000}(?:/[E#]|[\\r\\n]${SPACE}*(?:<<|[-+.\\d%]))|${COMMENT_CHARACTER}{1000})`
+const COMMENT = `%(?:${COMMENT_CHARACTER}{0,1000}(?:/[EFR#]|[\\r\\n]${SPACE}*(?:<<|[-+.\\d%]))|${COMMENT_CHARACTER}{1000})`
 
 /** Names of objects that run code, start programs, contain other files, or reach outside: to files, URLs and media. */
 const ACTIVE = new RegExp(
@@ -26,7 +26,9 @@ const ACTIVE = new RegExp(
     // the value must follow.
     .concat(
       `${namePattern('XFA')}${SPACE}*[-+.\\d[%]`,
-      `${namePattern('EF')}${SPACE}*(?:<<|${REFERENCE}|${COMMENT})`,
+      // A page of another file, and files in this one.
+      `(?:${namePattern('Ref')}|${namePattern('EF')})${SPACE}*(?:<<|${REFERENCE}|${COMMENT})`,
+      `${namePattern('FS')}${SPACE}*(?:${namePattern('URL')}|${REFERENCE}|${COMMENT})`,
     )
     .join('|'),
 )
