@@ -7,7 +7,7 @@ import { ARCHIVE_FILES, type ArchiveFileRecord } from '#lib/store/archive/archiv
 import type { Store, Stored } from '#lib/store/store.ts'
 
 /** A file that archived documents of a role may need. */
-export type NeededFile = Pick<ArchiveFileRecord, 'collection' | 'file' | 'bytes' | 'ended_at'>
+export type NeededFile = Pick<ArchiveFileRecord, 'collection' | 'file' | 'began_at' | 'bytes' | 'ended_at'>
 
 /** The files of the archives of a role. A role without archives needs none. */
 export async function readNeededFiles(

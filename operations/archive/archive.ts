@@ -11,11 +11,13 @@ import type { Archivable, ReadDocuments, RoleOperations } from '#lib/role/operat
 import type { RoleName } from '#lib/role/role.ts'
 import { type Command, type CommandOutput, problemsText } from '../../app/run.ts'
 import { COMMAND_PURPOSES, databasesOf, loadOperations, readerOf, VERIFY_SETTINGS } from '../databases.ts'
+import { listArchiveFiles } from './archive-files.ts'
 import {
   type ArchiveSubject,
   archiveCollection,
   checkStubs,
   forgetFiles,
+  isOfKilledRun,
   restoreStubs,
 } from './archived-collection.ts'
 
@@ -116,16 +118,6 @@ async function runTask(
   output: CommandOutput,
 ): Promise<number> {
   const databases = databasesOf(config)
-  if (task.kind === 'archive') {
-    const keys = readKeys(config, COMMAND_PURPOSES.archive)
-    const store = await databases.openStore(role, 'verify')
-    try {
-      await archiveCollection({ role, store, archivable, output, keys, ...task })
-      return 0
-    } finally {
-      await store.close()
-    }
-  }
   const onSnapshot = async <T>(
     work: (subject: ArchiveSubject, readDocuments: ReadDocuments) => Promise<T>,
   ): Promise<T> => {
@@ -142,6 +134,20 @@ async function runTask(
       await store.close()
       await snapshot.close()
     }
+  }
+  if (task.kind === 'archive') {
+    const keys = readKeys(config, COMMAND_PURPOSES.archive)
+    const store = await databases.openStore(role, 'verify')
+    let is_any_killed = false
+    try {
+      await archiveCollection({ role, store, archivable, output, keys, ...task })
+      is_any_killed = (await listArchiveFiles(store, archivable.spec.name)).some(isOfKilledRun)
+    } finally {
+      await store.close()
+    }
+    // It reads all documents, so only when an earlier run left something.
+    if (is_any_killed) await onSnapshot(forgetFiles)
+    return 0
   }
   if (task.kind === 'check') return await onSnapshot(checkStubs)
   const problems = await onSnapshot(restoreStubs)

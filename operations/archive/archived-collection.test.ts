@@ -16,6 +16,7 @@ import {
   archiveCollection,
   checkStubs,
   forgetFiles,
+  isOfKilledRun,
   restoreStubs,
 } from './archived-collection.ts'
 
@@ -170,7 +171,24 @@ test('the record of a run that has not ended stays, and is named', async () => {
   await files.insert(record)
   expect(await restore()).toBe(0)
   expect(await listRecords()).toHaveLength(1)
-  expect(lines).toContain(`payments: keep ${record.file}: its run has not ended, or was killed`)
+  expect(lines).toContain(
+    `payments: keep ${record.file}: its run has not ended, or was killed within the last day`,
+  )
+})
+
+test('a day later the record of a killed run is deleted, or has ended if stubs name its file', async () => {
+  await archive()
+  const [named] = await listRecords()
+  if (!named) throw new Error('there is no record')
+  const { ended_at: _, ...unended } = named
+  const began_at = new Date(now().getTime() - 86_400_001)
+  await files.replace({ ...unended, began_at }, named.version)
+  await files.insert({ collection: 'items', file: 'items-2026-01-01-000000000000.jsonl.gz', began_at })
+  await forgetFiles(subjectOn(opened.store), await takeSnapshot())
+  expect(await listRecords()).toEqual([
+    expect.objectContaining({ file: named.file, ended_at: expect.any(Date) }),
+  ])
+  expect((await listRecords()).some(isOfKilledRun)).toBe(false)
 })
 
 test('a document that changes while it is restored is a problem, and no record is deleted', async () => {

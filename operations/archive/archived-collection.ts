@@ -1,6 +1,6 @@
 import type { Keys } from '#lib/base/crypto/keys.ts'
-import { now } from '#lib/base/time.ts'
-import { upsert } from '#lib/patterns/update.ts'
+import { clock, now } from '#lib/base/time.ts'
+import { update, upsert } from '#lib/patterns/update.ts'
 import type { Archivable, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
 import { type ArchiveCount, archiveDocuments } from '#lib/store/archive/archive-documents.ts'
 import { createArchiveFile } from '#lib/store/archive/archive-file.ts'
@@ -31,6 +31,8 @@ const PROGRESS_EVERY = 10_000
 const SORTED_MAX = 20_000
 /** How many documents are read and written at once. */
 const WRITES_MAX = 64
+/** After this a run that has not ended was killed. */
+const RUN_MAX_MS = 86_400_000
 
 /** Why a run found nothing, by collection. docs/operators/archive.md has all conditions. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -167,8 +169,9 @@ export async function restoreStubs(
 }
 
 /**
- * Deletes the records of the files that no stub names any more. The record of a run that has not ended stays: the run may still write
- * stubs. Also a run that began after the records were read loses none, so another `archive` may run at the same time.
+ * Deletes the records of the files that no stub names any more. The record of a run that has not ended stays for a day, because the run
+ * may still write stubs. After that the run was killed: its record is deleted, or ends when stubs name its file. Also a run that began
+ * after the records were read loses none, so another `archive` may run at the same time.
  */
 export async function forgetFiles(
   { role, archivable, store, output }: Omit<ArchiveSubject, 'directory'>,
@@ -182,15 +185,30 @@ export async function forgetFiles(
   for await (const document of readDocuments(spec))
     if (isStub(document)) named.add(placeOf(spec, document).file)
   const files = await store.collection<ArchiveFileRecord>(ARCHIVE_FILES)
-  for (const { collection, file, ended_at } of records) {
-    if (named.has(file)) continue
-    if (ended_at === undefined) {
-      output.printLine(`${role.name}: keep ${file}: its run has not ended, or was killed`)
+  for (const record of records) {
+    const { collection, file } = record
+    if (named.has(file)) {
+      if (isOfKilledRun(record))
+        await update(files, { collection, file }, (stored) =>
+          stored.ended_at ? undefined : { ...stored, ended_at: now() },
+        )
+      continue
+    }
+    if (record.ended_at === undefined && !isOfKilledRun(record)) {
+      output.printLine(`${role.name}: keep ${file}: its run has not ended, or was killed within the last day`)
       continue
     }
     const stored = await files.get({ collection, file })
     if (stored !== undefined) await isDone(files.delete({ collection, file }, stored.version))
   }
+}
+
+/** Whether a record is left by a run that was killed: most runs take minutes, and a longer one stores its record again at its end. */
+export function isOfKilledRun({
+  began_at,
+  ended_at,
+}: Pick<ArchiveFileRecord, 'began_at' | 'ended_at'>): boolean {
+  return ended_at === undefined && began_at.getTime() < clock.now_ms() - RUN_MAX_MS
 }
 
 async function recordsOf(archivable: Archivable, readDocuments: ReadDocuments): Promise<NeededFile[]> {

@@ -107,7 +107,7 @@ async function openPayments(home = system.home) {
   return { ...(await openPaymentsStore(store, keys)), store, [Symbol.asyncDispose]: () => store.close() }
 }
 
-/** Makes a payment of test an erased payment of production that ended long ago. */
+/** Makes a payment of test an erased payment of production that ended long ago, and leaves the record of a run that was killed then. */
 async function age(payment_id: string, service_id: string): Promise<void> {
   await using opened = await openPayments()
   const found = await findByAnyId(opened.payments, payment_id)
@@ -120,6 +120,8 @@ async function age(payment_id: string, service_id: string): Promise<void> {
   const changes = { environment: 'production', service_id, updated_at: ENDED_AT } as const
   const aged = { ...payment, ...account, attempts, ...changes }
   await opened.payments.insert({ ...erasePayment(aged, 'request', ENDED_AT), effects: [] })
+  const file = 'payments-2026-01-05-000000000000.jsonl.gz'
+  await opened.archive_files.insert({ collection: 'payments', file, began_at: ENDED_AT })
 }
 
 /** Deletes the record of the only file that payments need, and returns the name of the file. */
@@ -250,7 +252,7 @@ test(
     await using opened = await openPayments()
     const stored = await findByAnyId(opened.sealed_payments, paymentId)
     expect(stored).not.toHaveProperty('archived')
-    // Of the file whose payments were restored there is no record any more.
+    // The files of the killed run and of the restored payments have no record any more.
     expect(await opened.archive_files.find('key', { equals: ['payments'] }, { limit: 9 })).toHaveLength(1)
     expect(stored).toMatchObject({
       creates: expect.arrayContaining([expect.objectContaining({ account_id: 'sandbox' })]),
