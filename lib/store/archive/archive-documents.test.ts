@@ -1,56 +1,25 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, open, readdir, readFile, readlink, rename, rm, stat, truncate } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { open, readdir, readFile, readlink, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
-import { eventually } from '../../../test/support/eventually.ts'
-import { installManualClock } from '../../../test/support/manual-clock.ts'
-import { openTestStore, type TestStore } from '../../../test/support/store.ts'
 import { Ambiguous, ArchiveUnavailable } from '../errors.ts'
 import type { Collection, Stored } from '../store.ts'
 import { type ArchiveCount, archiveDocuments } from './archive-documents.ts'
 import { type ArchiveFile, createArchiveFile } from './archive-file.ts'
-import { createArchiveReader } from './archive-reader.ts'
-import { withArchive } from './archived-collections.ts'
-import { type ArchivedSpec, isStub } from './archived-document.ts'
+import { isStub } from './archived-document.ts'
+import { ORDERS, type Order, type OrdersFixture, openOrders } from './orders.fixture.ts'
 
-interface Order {
-  readonly shop: string
-  readonly id: number
-  readonly text: string
-}
-
-const ORDERS: ArchivedSpec = {
-  name: 'orders',
-  partition: ['shop'],
-  key: ['shop', 'id'],
-  archive: { keeps: ['state'] },
-}
 /** More than one block. */
 const ORDER_COUNT = 150
 
-let home: string
-let directory: string
-let opened: TestStore
-let stored: Collection<Order>
+let opened: OrdersFixture
+let { home, directory, stored, readStored } = {} as OrdersFixture
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'multihub-archive-'))
-  directory = join(home, 'archive')
-  opened = await openTestStore()
-  stored = await opened.store.collection<Order>(ORDERS)
-  await Promise.all(
-    Array.from({ length: ORDER_COUNT }, (_, id) => stored.insert({ shop: 'a', id, text: `text ${id}` })),
-  )
+  opened = await openOrders(ORDER_COUNT)
+  ;({ home, directory, stored, readStored } = opened)
 })
-afterEach(async () => {
-  await opened[Symbol.asyncDispose]()
-  await rm(home, { recursive: true, force: true })
-})
-
-const readStored = () => stored.find('key', { equals: ['a'] }, { limit: 1_000 })
+afterEach(() => opened[Symbol.asyncDispose]())
 
 async function* documents(): AsyncGenerator<Stored<Order>> {
   yield* await readStored()
@@ -69,7 +38,7 @@ async function archive({ createFile = createArchiveFile, collection = stored }: 
 }
 
 async function expectAllWhole(): Promise<void> {
-  const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
+  const orders = await opened.openWhole()
   const found = await orders.find('key', { equals: ['a'] }, { limit: 1_000 })
   expect(found.map(({ id, text }) => [id, text])).toEqual(
     Array.from({ length: ORDER_COUNT }, (_, id) => [id, `text ${id}`]),
@@ -117,7 +86,7 @@ test('a run that ends at any step loses nothing, and the next one goes on', asyn
   // Creating the file, then for each of 2 blocks writing it and each replacement: twice as many steps.
   expect(whole.steps()).toBe(2 * (1 + 2 + ORDER_COUNT))
   for (const end of [1, 2, 3, 4, 5, 6, 100, 259, 260, 261, 262, 263, 264, 300, whole.steps()]) {
-    const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
+    const orders = await opened.openWhole()
     for (const order of await orders.find('key', { equals: ['a'] }, { limit: 1_000 }))
       await orders.replace(order, order.version)
     expect(await countStubs()).toBe(0)
@@ -222,7 +191,7 @@ test('a replacement that may have happened leaves the document to the next run, 
   expect(await archive({ collection })).toMatchObject({ archived: ORDER_COUNT - 1, left: 1 })
   await expectAllWhole()
   expect(await archive()).toMatchObject({ archived: 0, left: 0 })
-  const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
+  const orders = await opened.openWhole()
   const order = await orders.get({ shop: 'a', id: 3 })
   if (order) await orders.replace(order, order.version)
   failure = new Unavailable('the store is down')
@@ -280,34 +249,4 @@ test('a block of large documents has few of them, and a document that is too lar
   for await (last of archiveDocuments({ spec: ORDERS, collection: stored, directory, createFile }, list()));
   expect(last).toMatchObject({ archived: 3, left: 1 })
   expect(blocks).toEqual([2, 1])
-})
-
-test('a file system that hangs keeps two reads, and fails all others at once until they end', async () => {
-  await archive()
-  const [name = ''] = await readdir(directory)
-  const path = join(directory, name)
-  await rename(path, `${path}.kept`)
-  // Opening a pipe for reading waits for its writer.
-  await promisify(execFile)('mkfifo', [path])
-  const reader = createArchiveReader(directory, { limit_ms: 20 })
-  const orders = await withArchive(opened.store, reader).collection<Order>(ORDERS)
-  const failureAt = async (id: number) => {
-    const failure = await orders.get({ shop: 'a', id }).catch((error: unknown) => error)
-    return failure instanceof ArchiveUnavailable && failure.message.replace(/.*: /, '')
-  }
-  expect(await failureAt(0)).toBe('no answer within 20 ms')
-  expect(await failureAt(0)).toBe('no answer within 20 ms')
-  {
-    // No time passes now.
-    using _manual = installManualClock()
-    expect(await failureAt(0)).toBe('the reads before it hang')
-    expect(await failureAt(149)).toBe('the reads before it hang')
-  }
-  const pipe = await open(path, 'r+')
-  await rename(`${path}.kept`, path)
-  await pipe.close()
-  await eventually(
-    () => failureAt(0),
-    (failure) => failure === false,
-  )
 })

@@ -1,48 +1,29 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, open, readdir, readlink, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, open, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { machineClock, useClock } from '#lib/base/time.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
-import { openTestStore, type TestStore } from '../../../test/support/store.ts'
 import { log } from '../../telemetry/log.ts'
-import type { Collection, Stored } from '../store.ts'
+import type { Stored } from '../store.ts'
 import { archiveDocuments } from './archive-documents.ts'
 import { createArchiveFile } from './archive-file.ts'
 import { createArchiveReader, warnOfUnreadable } from './archive-reader.ts'
-import { withArchive } from './archived-collections.ts'
-import type { ArchivedSpec } from './archived-document.ts'
+import { ORDERS, type Order, type OrdersFixture, openOrders } from './orders.fixture.ts'
 
-interface Order {
-  readonly shop: string
-  readonly id: number
-  readonly text: string
-}
-
-const ORDERS: ArchivedSpec = {
-  name: 'orders',
-  partition: ['shop'],
-  key: ['shop', 'id'],
-  archive: { keeps: [] },
-}
-
-let directory: string
-let opened: TestStore
-let stored: Collection<Order>
+let opened: OrdersFixture
+let { directory, stored, readStored } = {} as OrdersFixture
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'multihub-archive-'))
-  opened = await openTestStore()
-  stored = await opened.store.collection<Order>(ORDERS)
-  for (const id of [0, 1, 2]) await stored.insert({ shop: 'a', id, text: `text ${id}` })
+  opened = await openOrders(4)
+  ;({ directory, stored, readStored } = opened)
 })
 afterEach(async () => {
   // A read that waits for the writer of a pipe would keep the process.
   for (const path of pipes.splice(0)) await endPipe(path)
   await opened[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
 })
 
 const pipes: string[] = []
@@ -58,8 +39,6 @@ async function makePipe(path: string): Promise<void> {
 async function endPipe(path: string): Promise<void> {
   await (await open(path, 'r+')).close()
 }
-
-const readStored = () => stored.find('key', { equals: ['a'] }, { limit: 10 })
 
 /** Archives some orders into a file of their own, and returns the path of the file. */
 async function archiveApart(ids: readonly number[]): Promise<string> {
@@ -98,6 +77,54 @@ test('the time for which a read waits for others counts for its limit', async ()
   )
 })
 
+test('a read that waited long is not taken for one that hangs, so the reads after it wait for it', async () => {
+  const ids = [0, 1, 2]
+  const paths: string[] = []
+  for (const id of ids) paths.push(await archiveApart([id]))
+  await archiveApart([3])
+  for (const path of paths) await makePipe(path)
+  const reader = createArchiveReader(directory, { limit_ms: 20 })
+  const read = (stub: Stored<Order> | undefined) =>
+    reader.readBody(ORDERS, { ...stub }).catch((error: unknown) => String(error))
+  const [first_stub, second_stub, third_stub, last_stub] = await readStored()
+  using manual = installManualClock()
+  const [first, , third] = [first_stub, second_stub, third_stub].map(read)
+  await manual.advance(15)
+  await endPipe(paths[0] ?? '')
+  await first
+  await manual.advance(5)
+  expect(await third).toMatch('no answer within 20 ms')
+  const last = read(last_stub)
+  await endPipe(paths[2] ?? '')
+  expect(await last).toMatchObject({ text: 'text 3' })
+})
+
+test('a file system that hangs keeps two reads, and fails all others at once until they end', async () => {
+  const paths = [await archiveApart([0]), await archiveApart([1])]
+  await archiveApart([2])
+  const [bytes] = await Promise.all(paths.map((path) => readFile(path)))
+  for (const path of paths) await makePipe(path)
+  const reader = createArchiveReader(directory, { limit_ms: 20 })
+  const stubs = await readStored()
+  const read = (id: number) =>
+    reader.readBody(ORDERS, { ...stubs[id] }).catch((error: unknown) => String(error).replace(/.*: /, ''))
+  {
+    using manual = installManualClock()
+    const results = [read(0), read(1)]
+    await manual.advance(20)
+    expect(await Promise.all(results)).toEqual(Array(2).fill('no answer within 20 ms'))
+    expect(await Promise.all([read(0), read(2)])).toEqual(Array(2).fill('the reads before it hang'))
+  }
+  for (const path of paths) await endPipe(path)
+  await rm(paths[0] ?? '')
+  await writeFile(paths[0] ?? '', bytes ?? '')
+  for (const id of [0, 2])
+    await eventually(
+      () => read(id),
+      (result) => typeof result === 'object',
+    )
+})
+
 test('no more than two reads are under way at once', async () => {
   const paths = [await archiveApart([0]), await archiveApart([1])]
   await archiveApart([2])
@@ -116,7 +143,7 @@ test('a page of a file system that hangs leaves the second read to other callers
   await archiveApart([0])
   for (const path of [await archiveApart([1]), await archiveApart([2])]) await makePipe(path)
   const reader = createArchiveReader(directory, { limit_ms: 20 })
-  const orders = await withArchive(opened.store, reader).collection<Order>(ORDERS)
+  const orders = await opened.openWhole(reader)
   await expect(orders.find('key', { equals: ['a'], from: 1 }, { limit: 2 })).rejects.toThrow(
     'no answer within 20 ms',
   )
@@ -145,7 +172,7 @@ test('a read leaves no file open, and a block that inflates to too many bytes is
 
 test('the blocks of a page share one time limit, and what they were too late for is read the next time', async () => {
   const paths = [await archiveApart([0]), await archiveApart([1]), await archiveApart([2])]
-  const orders = await withArchive(opened.store, createArchiveReader(directory)).collection<Order>(ORDERS)
+  const orders = await opened.openWhole()
   const page = { limit: paths.length }
   let now_ms = 0
   // Each look at the clock comes later, which makes each block slow.
@@ -162,6 +189,7 @@ test('the blocks of a page share one time limit, and what they were too late for
 
 test('a directory that cannot be read is one warning, and a directory that can be read, or is not set, is none', async () => {
   const warn = jest.spyOn(log, 'warn').mockImplementation(() => {})
+  await mkdir(directory)
   const file = join(directory, 'file')
   await writeFile(file, '')
   for (const path of [undefined, directory, file, join(directory, 'missing')]) await warnOfUnreadable(path)

@@ -71,28 +71,27 @@ export function createArchiveReader(directory: string | undefined, limits: Reade
   const refuse = (): Error => new Error('too many reads wait')
   const semaphore = createSemaphore({ holders_max: READS_MAX, waiting_max: WAITING_MAX, refuse })
   const blocks = createBlockCache(cache_bytes)
-  let hanging = 0
+  // A read that hangs keeps its place: more of them would keep all threads.
+  const under_way = new Set<{ readonly began_ms: number }>()
+  const isHanging = ({ began_ms }: { readonly began_ms: number }): boolean =>
+    clock.monotonic_ms() - began_ms >= limit_ms
 
   async function load(place: ArchivePlace): Promise<Block> {
     if (directory === undefined) throw new Error('MULTIHUB_ARCHIVE names no directory')
     // What needs a body would wait for nothing, and in the ledger all commands of its batch with it.
-    if (hanging === READS_MAX) throw new Error('the reads before it hang')
-    const began_ms = clock.monotonic_ms()
+    if (under_way.size === READS_MAX && [...under_way].every(isHanging))
+      throw new Error('the reads before it hang')
+    const called_ms = clock.monotonic_ms()
     await semaphore.acquire(limit_ms)
-    // A read that hangs keeps its place: more of them would keep all threads.
-    let [is_over, is_hanging] = [false, false]
+    const read = { began_ms: clock.monotonic_ms() }
+    under_way.add(read)
     const reading = readBlock(join(directory, place.file), place).finally(() => {
+      under_way.delete(read)
       semaphore.release()
-      is_over = true
-      if (is_hanging) hanging -= 1
     })
-    const block = await withTimeout(reading, limit_ms - (clock.monotonic_ms() - began_ms))
-    if (block !== undefined) return block
-    if (!is_over) {
-      is_hanging = true
-      hanging += 1
-    }
-    throw new Error(`no answer within ${limit_ms} ms`)
+    const block = await withTimeout(reading, limit_ms - (read.began_ms - called_ms))
+    if (block === undefined) throw new Error(`no answer within ${limit_ms} ms`)
+    return block
   }
 
   async function find(
