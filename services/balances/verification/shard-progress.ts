@@ -150,7 +150,6 @@ export function createShardProgress(
   let saved_at_ms = clock.monotonic_ms()
 
   const newEntries = (): bigint => entries - (resume_point?.entries ?? 0n)
-
   const isResumePointAffordable = (state: ShardState): boolean =>
     state.head().seq > sequenceAt(resume_point) &&
     newEntries() * BigInt(CHECKPOINT_ROWS_PER_ENTRY_MAX) >= state.rowCount()
@@ -163,7 +162,9 @@ export function createShardProgress(
   /** Returns `false` when another process has taken the shard. */
   async function save(state: ShardState, { status, keeps_lease }: SaveOptions): Promise<boolean> {
     const { seq, hash } = state.head()
-    const saves_point = keeps_lease ? isResumePointDue(state) : isResumePointAffordable(state)
+    // A complete verification leaves no point of an earlier one, so its own must be as far.
+    const is_behind = status === 'done' && pointBeyond(begun, sequenceAt(resume_point)) !== undefined
+    const saves_point = is_behind || (keeps_lease ? isResumePointDue(state) : isResumePointAffordable(state))
     if (saves_point)
       resume_point = { snapshot: (await saveParts(verifications.resume_parts, state)).head, entries }
     const next = {
@@ -175,7 +176,7 @@ export function createShardProgress(
       problems: found.problems,
       has_more_problems: found.has_more_problems,
       resume_point,
-      later_point: pointBeyond(begun, sequenceAt(resume_point)),
+      later_point: status === 'done' ? undefined : pointBeyond(begun, sequenceAt(resume_point)),
       lease: keeps_lease && lease ? newLease(lease.holder) : undefined,
       verified_until: status === 'done' ? begun.updated_at : begun.verified_until,
       updated_at: now(),

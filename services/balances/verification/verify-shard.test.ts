@@ -15,6 +15,7 @@ import {
   soundCheckpoint,
 } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
+import { CHECKPOINT_INTERVAL_BATCHES, CHECKPOINT_ROWS_PER_ENTRY_MAX } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
 import { checkAccounts } from './checks.ts'
 import { partOfAccounts, storeWrongCheckpoint, verifyLedger } from './verification.fixture.ts'
@@ -261,4 +262,28 @@ describe('finds a journal with', () => {
   function sealed(seq: bigint, hash: string, ...entries: Entry[]): ReturnType<typeof sealBatch> {
     return sealBatch({ shard: SHARD, seq, time: new Date(Date.UTC(2100, 0)) }, hash, entries, 'token')
   }
+})
+
+test('after a complete verification no resume point of an earlier one is left', async () => {
+  await using fixture = await openFixture()
+  const { ledger, store } = fixture
+  // A row per currency: one more than are written for one entry.
+  const currencies = ['ARS', 'AUD', 'INR', 'MXN', 'TRY'].slice(0, CHECKPOINT_ROWS_PER_ENTRY_MAX + 1)
+  const book = async (from: bigint, to: bigint): Promise<void> => {
+    for (let seq = from; seq <= to; seq += 1n)
+      await ledger.submit('test', credit(`${seq}`, 1n, '1000', currencies[Number(seq % 5n)]))
+  }
+  const end_seq = CHECKPOINT_INTERVAL_BATCHES + 1n
+  await book(1n, end_seq - 2n)
+  await verifyLedger(store)
+  await book(end_seq - 1n, end_seq)
+  await verifyLedger(store, false)
+  const pointOf = async () => {
+    const { resume_point, later_point } = (await store.verifications.getShard(SHARD)) ?? {}
+    return { resume_seq: resume_point?.snapshot.seq, later_point }
+  }
+  expect(await pointOf()).toEqual({ resume_seq: end_seq, later_point: undefined })
+  // It saves a point one entry before the end, and that entry is too little for another one.
+  expect(await verifyLedger(store)).toEqual({ entries: end_seq, problems: [] })
+  expect(await pointOf()).toEqual({ resume_seq: end_seq, later_point: undefined })
 })
