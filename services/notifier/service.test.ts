@@ -6,16 +6,22 @@ import { type Delivery, DeliveryStatus } from '#gen/multihub/notifier/v1/deliver
 import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.ts'
 import { newSecret } from '#lib/base/crypto/secret.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
+import { now } from '#lib/base/time.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { signatureV3, startReceiver } from '../../test/support/receiver.ts'
+import { addressOfEndpoint } from './domain/destination.ts'
+import { newTarget } from './domain/event.ts'
 import { type NotifierSystem, startNotifierSystem } from './notifier-system.fixture.ts'
+import { openNotifierStore } from './store/notifier-store.ts'
 
 const WEBHOOK_OWNER = 'webhook:7001:order-1'
 const { PENDING, DELIVERED, DEAD } = DeliveryStatus
 
 let system: NotifierSystem
+let lost: Awaited<ReturnType<typeof storeLostEvent>>
 beforeAll(async () => {
   system = await startNotifierSystem()
+  lost = await storeLostEvent()
 })
 afterAll(async () => {
   await system[Symbol.asyncDispose]()
@@ -340,4 +346,31 @@ test.each([
   )
   expect(delivery?.attempts[0]?.failure).toBe(failure)
   expect(receiver.callbacks).toEqual([])
+})
+
+/** Stores an event of a minute ago that has no delivery, as after a forged receipt, before any other event. */
+async function storeLostEvent() {
+  const merchant_id = await system.newMerchant()
+  const receiver = await system.newReceiver()
+  const { endpoint } = await system.newEndpoint(merchant_id, receiver.url)
+  if (endpoint === undefined) throw new Error('there is no endpoint')
+  const key = { merchant_id, event_key: 'lost:success', created_at: new Date(now().getTime() - 60_000) }
+  const address = { endpoint_id: endpoint.endpointId, ...addressOfEndpoint(endpoint) }
+  const { events } = await openNotifierStore(system.roles.storeOf('notifier'), system.roles.keys.person)
+  await events.insert({
+    ...key,
+    environment: 'test',
+    event: 'payment.completed',
+    resource_id: 'lost',
+    body: Buffer.from('{}'),
+    destinations: [newTarget(key, 'test', address)],
+    kept_until: new Date(now().getTime() + 3_600_000),
+  })
+  return { merchant_id, receiver }
+}
+
+// O10: it is last, because a running notifier looks every 10 s.
+test('a stored event that lacks its delivery gets it', async () => {
+  await waitForDelivery(lost.merchant_id, 'lost', DELIVERED)
+  expect(lost.receiver.callbacks).toHaveLength(1)
 })
