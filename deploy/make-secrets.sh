@@ -106,10 +106,24 @@ derived_list() {
   printf %s "$result"
 }
 
+# check_keys: ends the script for keys that processes do not take. A key that lost a digit would derive others than the whole key.
+check_keys() {
+  local one id ids=' ' list=$master_keys${KEPT_KEYS:+,$KEPT_KEYS}
+  for one in ${list//,/ }; do
+    id=${one%%:*}
+    [[ $one =~ ^[A-Za-z0-9_-]{1,32}:[0-9a-f]{64}$ ]] ||
+      fail 'MULTIHUB_MASTER_KEYS and KEPT_KEYS take keys id:64-hex-digits with commas between them'
+    [[ $ids != *" $id "* ]] || fail "two keys have the id $id"
+    ids+="$id "
+  done
+  [[ ,${master_keys// /} == *",$active_key:"* ]] || fail "MULTIHUB_ACTIVE_KEY is $active_key, which is no id of a master key"
+}
+
 # put_keys PUT: the master keys and what is derived from them.
 put_keys() {
   local put=$1 name names purpose list
   local -A derived=()
+  check_keys
   extract_keys
   for name in "${!purposes[@]}"; do
     for purpose in ${purposes[$name]}; do derived[$purpose]=${derived[$purpose]:-$(derived_list "$purpose")}; done

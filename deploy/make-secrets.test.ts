@@ -115,6 +115,35 @@ test('the keys of roles and commands are derived from the master keys, as proces
   }
 })
 
+const [ONE, TWO] = [randomHex(32), randomHex(32)]
+const NOT_KEYS = 'take keys id:64-hex-digits'
+
+// O9: a key that lost a digit would derive other keys than processes do from the whole one, and they would encrypt with them.
+test.each([
+  ['a digit is missing', `one:${ONE.slice(1)}`, 'one', '', NOT_KEYS],
+  ['a digit is no digit', `one:${ONE.slice(1)}g`, 'one', '', NOT_KEYS],
+  ['the id is missing', ONE, 'one', '', NOT_KEYS],
+  ['a former key lost a digit', `one:${ONE}`, 'one', `two:${TWO.slice(1)}`, NOT_KEYS],
+  ['two keys have one id', `one:${ONE}`, 'one', `one:${TWO}`, 'two keys have the id one'],
+  ['the active key is unknown', `one:${ONE}`, 'on', '', 'MULTIHUB_ACTIVE_KEY is on, which is no id of a'],
+])('no keys are derived when %s', (_what, keys, active, kept, sentence) => {
+  const env = {
+    ...process.env,
+    MULTIHUB_MASTER_KEYS: keys,
+    MULTIHUB_ACTIVE_KEY: active,
+    KEPT_KEYS: kept,
+  }
+  let ended: unknown
+  try {
+    execFileSync(resolve('deploy/make-secrets.sh'), ['keys', 'kubernetes'], { env, stdio: 'pipe' })
+  } catch (error) {
+    const { status, stdout, stderr } = error as { status: number; stdout: Buffer; stderr: Buffer }
+    ended = { status, stdout: String(stdout), stderr: String(stderr) }
+  }
+  expect(ended).toEqual({ status: 1, stdout: '', stderr: expect.stringContaining(sentence) })
+  for (const digits of [ONE, TWO]) expect(JSON.stringify(ended)).not.toContain(digits.slice(1))
+})
+
 test('each role, migrate and backup have their own users of MongoDB, and a script creates them', () => {
   const made = makeSecretManifests({ ...process.env, ...UNCERTIFIED }) as readonly {
     readonly metadata: { readonly name: string }
