@@ -104,22 +104,33 @@ test('a verified report that fits no payment of its account is recorded once, an
 })
 
 // P7
-test('the decision on a report that names another merchant ends no payment of this one', async () => {
-  const { payment, order } = await open('withdraw')
-  const url = order.callback_url.replace(`/${system.merchant_id}/`, '/4711/')
-  expect(await system.provider.report(order, { url })).toBe(404)
-  const found = await unmatched(order.idempotency_key)
-  expect(found).toMatchObject([{ merchantId: '4711', paymentId: payment.hId }])
-  const anomalyId = found[0]?.anomalyId ?? ''
-  const { NOT_PAID, DISMISSED } = AnomalyResolutionKind
-  const resolve = (resolution: AnomalyResolutionKind) =>
-    system.roles
-      .client(PaymentService, 'backoffice')
-      .resolveAnomaly({ anomalyId, resolution, operationId: `op-${resolution}`, note: 'asked' })
-  await expect(resolve(NOT_PAID)).rejects.toMatchObject({ code: 6010 })
-  expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)
-  expect((await resolve(DISMISSED)).anomaly?.resolution?.kind).toBe(DISMISSED)
-})
+test.each([
+  ['of another merchant', ({ url }) => ({ url: url.replace(`/${system.merchant_id}/`, '/4711/') })],
+  ['about an attempt that was not made', ({ key }) => ({ idempotency_key: key.replace(/1$/, '2') })],
+] satisfies [string, (order: { url: string; key: string }) => object][])(
+  'a report %s ends no withdrawal, whatever is decided about it',
+  async (_what, changesOf) => {
+    const { payment, order } = await open('withdraw')
+    const { callback_url: url, idempotency_key: key } = order
+    expect(await system.provider.report(order, changesOf({ url, key }))).toBe(404)
+    const [anomaly] = await unmatched(payment.paymentId)
+    expect(anomaly).toMatchObject({ paymentId: payment.hId })
+    const { PAID, NOT_PAID, DISMISSED } = AnomalyResolutionKind
+    const resolve = (resolution: AnomalyResolutionKind) => {
+      const decision = { anomalyId: anomaly?.anomalyId ?? '', resolution, note: 'asked' }
+      const { amount } = payment
+      const operator = system.roles.client(PaymentService, 'backoffice')
+      const moved = resolution === PAID && amount ? { amount } : {}
+      return operator.resolveAnomaly({ ...decision, ...moved, operationId: `op-${resolution}` })
+    }
+    const { held } = await system.balance()
+    for (const resolution of [PAID, NOT_PAID])
+      await expect(resolve(resolution)).rejects.toMatchObject({ code: 9000 })
+    expect((await system.payment(payment.paymentId)).status).toBe(PROCESSING)
+    expect((await system.balance()).held).toBe(held)
+    expect((await resolve(DISMISSED)).anomaly?.resolution?.kind).toBe(DISMISSED)
+  },
+)
 
 // P4
 test('a report about an attempt that was not sent yet is not applied', async () => {

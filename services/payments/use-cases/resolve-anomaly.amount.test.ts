@@ -66,13 +66,20 @@ test('a refund is paid with its own amount, not with that of its payment', async
   expect(await read()).toMatchObject({ status: 'partially_refunded', refunds: [{ state: 'completed' }] })
 })
 
-test('an unmatched report is never paid, although it names an open payment', async () => {
-  await using fixture = await openPayments()
-  const { decide, read } = await openAnomaly(fixture, 'unmatched_report')
-  const refused = { code: 9000, details: { description: 'resolution' } }
-  await expect(decide('paid', inr(150_000n))).rejects.toMatchObject(refused)
-  expect(await read()).toMatchObject({ status: 'processing' })
-})
+// P7: it is about an operation that its account was not asked for, and only its address names the payment.
+test.each(['paid', 'not_paid'] as const)(
+  'an unmatched report that names an open payment never ends it as %s',
+  async (resolution) => {
+    await using fixture = await openPayments()
+    const { decide, read, isOpen } = await openAnomaly(fixture, 'unmatched_report')
+    const refused = { code: 9000, details: { description: 'resolution' } }
+    const amount = resolution === 'paid' ? inr(150_000n) : undefined
+    await expect(decide(resolution, amount)).rejects.toMatchObject(refused)
+    expect(await read()).toMatchObject({ status: 'processing', history: [{ status: 'created' }] })
+    expect(await isOpen()).toBe(true)
+    expect(await decide('dismissed')).toMatchObject({ resolution: { kind: 'dismissed' } })
+  },
+)
 
 test.each(['not_paid', 'dismissed'] as const)('%s with an amount is refused with 9000', async (kind) => {
   await using fixture = await openPayments()

@@ -166,34 +166,17 @@ describe('the operator resolves an anomaly of an open payment', () => {
 })
 
 // P3
-test('a report about a withdrawal that is not admitted can be dismissed, and decides nothing', async () => {
+test('an anomaly of a withdrawal that is not admitted can be dismissed, and decides nothing', async () => {
   const { payments, anomalies } = fixture.store
   const { merchant_id, environment, payment_id } = await payments.insert(newReservation())
   const about = { merchant_id, environment, payment_id, anomaly_id: 'a-1', created_at: CREATED_AT }
-  await recordAnomaly(anomalies, { ...about, kind: 'unmatched_report', description: 'reported success' })
+  await recordAnomaly(anomalies, { ...about, kind: 'ledger_refused', description: 'refused the hold' })
   const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
   const request = { anomaly_id: 'a-1', operation_id: 'op-1', note: '' }
   await expect(resolveAnomaly(deps, { ...request, kind: 'not_paid' })).rejects.toMatchObject({ code: 6010 })
   expect(await resolveAnomaly(deps, { ...request, kind: 'dismissed' })).toMatchObject({
     resolution: { kind: 'dismissed' },
   })
-})
-
-// P7
-test.each<[string, Partial<Payment>]>([
-  ['merchant', { merchant_id: '4711' }],
-  ['environment', { environment: 'production' }],
-])('a report that names a payment of another %s decides nothing', async (_what, changes) => {
-  const { payments, anomalies } = fixture.store
-  const deposit = newDeposit({ status: 'processing', effects: [], ...changes })
-  const { payment_id } = await payments.insert(deposit)
-  const { merchant_id, environment } = newDeposit()
-  const about = { merchant_id, environment, payment_id, anomaly_id: 'a-1', created_at: CREATED_AT }
-  await recordAnomaly(anomalies, { ...about, kind: 'unmatched_report', description: 'reported success' })
-  const deps = { anomalies, payments, runner: fixture.runner(), sendsCallbacks: () => true }
-  const request = { anomaly_id: 'a-1', operation_id: 'op-1', note: '' }
-  await expect(resolveAnomaly(deps, { ...request, kind: 'not_paid' })).rejects.toMatchObject({ code: 6010 })
-  expect(await payments.get(keyOfPayment(deposit))).toMatchObject({ status: 'processing' })
 })
 
 // P7, S9

@@ -33,9 +33,9 @@ export interface ResolveAnomalyRequest extends Pick<AnomalyResolution, 'operatio
 /**
  * Resolves an anomaly, once. `paid` and `not_paid` first end its payment or refund like the provider's word; `dismissed` changes only
  * the anomaly, and one of them may follow while it is open. `paid` also says which account has paid what only the ledger knows as paid
- * (P19). An exact repetition returns the same. Throws 9000 for an unknown anomaly, for `paid` of an unmatched report and with another
- * amount, 1005 without that amount, 6010 when its merchant has no such payment, 1013 for the same operation with another decision, and
- * 8801 when the anomaly is resolved or the payment final. Of two decisions at the same moment, the one that moved money is on record.
+ * (P19). An exact repetition returns the same. Of two decisions at the same moment, the one that moved money is on record. Throws 9000 for
+ * an unknown anomaly, another amount, and an unmatched report that is not dismissed, 1005 for `paid` without an amount, 6010 when merchants
+ * do not see its payment, 1013 for the same operation with another decision, and 8801 when the anomaly is resolved or the payment final.
  */
 export async function resolveAnomaly(
   deps: ResolveAnomalyDeps,
@@ -47,7 +47,7 @@ export async function resolveAnomaly(
   checkResolution(found, request)
   const named = await findByAnyId(payments, found.payment_id)
   // No provider has been called for a withdrawal that is not admitted, so no decision can end it.
-  const payment = named && isAdmitted(named) && isOfSameMerchant(named, found) ? named : undefined
+  const payment = named && isAdmitted(named) ? named : undefined
   const operation = payment && findOperation(payment, found.refund_id)
   if (operation) checkAmount(operation.amount, request)
   const decision = operation?.operator_decision
@@ -61,10 +61,13 @@ export async function resolveAnomaly(
   return recordResolution(anomalies, found, request)
 }
 
-/** An unmatched report names no operation that was paid, and may be about a refund: it never ends a payment as paid. */
+/**
+ * An unmatched report is about an operation that its account was not asked for. Only its address names the payment, which may be of
+ * another merchant, or on its way at another account: the report never ends it.
+ */
 function checkResolution({ kind }: Anomaly, request: ResolveAnomalyRequest): void {
   const is_paid = request.kind === 'paid'
-  if (is_paid && kind === 'unmatched_report') throw fieldError(9000, 'resolution')
+  if (kind === 'unmatched_report' && request.kind !== 'dismissed') throw fieldError(9000, 'resolution')
   if (is_paid && request.amount === undefined) throw fieldError(1005, 'amount')
   if (!is_paid && request.amount !== undefined) throw fieldError(9000, 'amount')
 }
@@ -73,14 +76,6 @@ function checkResolution({ kind }: Anomaly, request: ResolveAnomalyRequest): voi
 function checkAmount({ minor, currency }: Money, { amount }: ResolveAnomalyRequest): void {
   if (amount !== undefined && amount.minor !== minor) throw fieldError(9000, 'amount.minor')
   if (amount !== undefined && amount.currency !== currency) throw fieldError(9000, 'amount.currency')
-}
-
-/**
- * Whether a payment belongs to the merchant and environment of an anomaly. An unmatched report can name any payment, and a
- * provider of the test environment must not end one of production.
- */
-function isOfSameMerchant({ merchant_id, environment }: StoredPayment, anomaly: Anomaly): boolean {
-  return merchant_id === anomaly.merchant_id && environment === anomaly.environment
 }
 
 /** The name under which a payment or refund keeps the decision that ended it. */

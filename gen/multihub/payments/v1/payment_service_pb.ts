@@ -1443,8 +1443,8 @@ export const PaymentService: GenService<{
   },
   /**
    * ResolveAnomaly records the operator's decision on an anomaly, once per operation_id, and ends the payment when the
-   * decision says so. An anomaly that is resolved, or a payment that is final, is refused with 8801; PAID for an unmatched
-   * report with 9000, because that names no operation that was paid.
+   * decision says so. An anomaly that is resolved, or a payment that is final, is refused with 8801. An unmatched report can
+   * only be DISMISSED, else it is refused with 9000: only its address names a payment.
    *
    * @generated from rpc multihub.payments.v1.PaymentService.ResolveAnomaly
    */
