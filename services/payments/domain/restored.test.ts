@@ -88,6 +88,14 @@ test('a withdrawal that was not admitted in the backup asks as soon as it is', (
   expect(isAsked(admitWithdrawal(marked, AT))).toBe(true)
 })
 
+test('a second restore asks for a whole minute again, although its backup had the questions of the first one', () => {
+  const first = restored(withRefund('approved'))
+  const { effects } = requireAdmitted(markRestored(first, LATER))
+  expect(effects.flatMap((effect) => findRestoredEffect.dataOf(effect) ?? [])).toEqual([
+    { refund_id: 'r-1', since: LATER },
+  ])
+})
+
 test('every account is asked under the key of its own attempt, which the backup need not know', () => {
   const { payment_id } = withdrawal()
   const asked = operationsToFind(restored(withdrawal()), undefined).map(({ idempotency_key, payment }) => [
@@ -117,6 +125,25 @@ test('what an account has becomes the current attempt, and ends the payment when
     })
     expect(isAsked(found)).toBe(false)
   }
+})
+
+// P4
+test('an account that the payment leaves for a later one, and that has called it pending, is asked when the later one fails', () => {
+  const both = answer(restored(withdrawal()), [PENDING, PENDING])
+  expect(both).toMatchObject({ attempt: { number: 2 }, pending_elsewhere: [1] })
+  const failed = applyProviderUpdate(both, { attempt_number: 2, result: DECLINED, at: LATER, poll_at: LATER })
+  expect(failed).toMatchObject({ status: 'processing', attempt: { number: 1 } })
+  const declined = answer(restored(withdrawal()), [DECLINED, PENDING])
+  expect(declined.pending_elsewhere).toBeUndefined()
+})
+
+// P4
+test('an attempt before the one of the backup does not become the current one: its success is an anomaly', () => {
+  const attempt = { number: 2, account_id: 'second', created_at: CREATED_AT }
+  const second = restored({ ...withdrawal(), status: 'processing', attempt })
+  const answered = answer(second, [SUCCESS, PENDING])
+  expect(answered).toMatchObject({ status: 'processing', attempt, earlier_successes: [1] })
+  expect(anomaliesOf(answered)).toEqual(['success_of_earlier_attempt'])
 })
 
 test('a failure at one account is no end until the other ones have answered', () => {

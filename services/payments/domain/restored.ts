@@ -15,8 +15,8 @@ import { isActive, requireRefund, withRefund } from './refund.ts'
 
 /**
  * Marks what a backup had open: the payment, and its refunds that have not ended. What happened to them since is unknown, so
- * nothing is sent for them until their accounts have answered (P19). A withdrawal that is not admitted asks when it is. Pure.
- * Returns the same document when nothing is open.
+ * nothing is sent for them until their accounts have answered, counted from this restore (P19). A withdrawal that is not admitted asks
+ * when it is. Pure. Returns the same document when nothing is open.
  */
 export function markRestored(document: StoredPayment, at: Date): StoredPayment {
   if (document.status === 'refused') return document
@@ -25,7 +25,9 @@ export function markRestored(document: StoredPayment, at: Date): StoredPayment {
   const open = isFinal(document.status) ? refund_ids : [undefined, ...refund_ids]
   return open.reduce((payment: Payment, refund_id) => {
     const find = findRestoredEffect.newEffect(payment, { refund_id, since: at }, { at })
-    return addEffect(withRestored(payment, refund_id, 'asking_accounts'), find)
+    const marked = withRestored(payment, refund_id, 'asking_accounts')
+    // The backup can have the questions of an earlier restore.
+    return addEffect({ ...marked, effects: marked.effects.filter(({ id }) => id !== find.id) }, find)
   }, document)
 }
 
