@@ -91,6 +91,17 @@ function untilEnded({ payments }: PaymentsStore, request: CreatePaymentRequest) 
   )
 }
 
+/** Waits until the refused withdrawal is deleted. */
+function untilGone({ merchant_id, environment, c_id }: CreatePaymentRequest) {
+  return eventually(
+    () => {
+      clock.stepWall(10_000)
+      return fixture.store.payments.get({ merchant_id, environment, c_id })
+    },
+    (current) => current === undefined,
+  )
+}
+
 /** An account that would take a second order, of any key. */
 const ACCEPTING = { at_first: 'success', later: 'success' } as const
 
@@ -212,6 +223,52 @@ test('an open withdrawal that was paid at its second account after the backup is
     attempt: { account_id: 'second' },
   })
   expect(whatIsOutside(outside)).toEqual(before)
+})
+
+// P19
+test('a withdrawal that the ledger refused after the backup is not sent after the restore, although it would be admitted now', async () => {
+  const accounts = { first: ACCEPTING }
+  const request = newRequest({ refused_code: 0, accounts })
+  const outside = newOutside()
+  const versions: StoredPayment[] = []
+  const store = withVersions(fixture.store, versions)
+  const first = startCrashingProcess(store, outside, { refused_code: 6004, accounts })
+  await expect(createPayment(first.deps, request)).rejects.toMatchObject({ code: 6004 })
+  const [in_backup] = versions
+  if (in_backup?.status !== 'reserving') throw new Error('the withdrawal was not reserving')
+  await restore(in_backup)
+  clock.stepWall(10 * MINUTE_MS)
+  const next = startCrashingProcess(fixture.store, outside, { refused_code: 0, accounts })
+  next.runner.start()
+  const { merchant_id, environment, c_id } = request
+  const waiting = await eventually(
+    () => {
+      clock.stepWall(10_000)
+      return fixture.store.payments.get({ merchant_id, environment, c_id })
+    },
+    (current) => (current?.anomalies ?? []).length > 0,
+  )
+  await next.runner.stop()
+  expect(waiting).toMatchObject({ status: 'processing', restored: 'accounts_answered' })
+  expect([...outside.orders]).toEqual([])
+})
+
+// P19
+test('a withdrawal that was paid after the backup is an anomaly when the ledger refuses its hold after the restore', async () => {
+  const accounts = { first: ACCEPTING }
+  const { request, outside, versions } = await live({ refused_code: 0, accounts })
+  const [in_backup] = versions
+  if (in_backup?.status !== 'reserving') throw new Error('the withdrawal was not reserving')
+  await restore(in_backup)
+  const next = startCrashingProcess(fixture.store, outside, { refused_code: 6004, accounts })
+  next.runner.start()
+  const { merchant_id, payment_id } = in_backup
+  await untilGone(request)
+  await next.runner.stop()
+  const found = await fixture.store.anomalies.find('by_payment', { equals: [payment_id] }, { limit: 2 })
+  expect(found).toMatchObject([{ merchant_id, kind: 'ledger_refused', open_since: expect.any(Date) }])
+  const refusal = await fixture.store.withdrawal_refusals.get({ merchant_id, payment_id })
+  expect(refusal).toMatchObject({ error_code: 6004 })
 })
 
 // The last test: its withdrawal stays open.

@@ -1,14 +1,16 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
+import { addAnomaly, newLedgerRefusalAnomaly } from './anomaly.ts'
 import { withCreatedStatus } from './new-payment.ts'
 import {
   type EarlierRefusal,
+  holdIdOf,
   type Payment,
   type RefusedWithdrawal,
   type ReservingWithdrawal,
   requireAdmitted,
   type StoredPayment,
 } from './payment.ts'
-import { discardRefusedEffect, recordRefusalEffect } from './payment-effects.ts'
+import { discardRefusedEffect, holdFundsEffect, recordRefusalEffect } from './payment-effects.ts'
 import { applyRefundHold, type HoldDecision } from './refund-transitions.ts'
 
 /**
@@ -57,21 +59,27 @@ export function inPlaceOf(refused: RefusedWithdrawal, payment: StoredPayment, at
   return { ...payment, earlier_refusals: answeredRefusals(refused, at).slice(-EARLIER_REFUSALS_MAX) }
 }
 
-/** The withdrawal after the ledger has refused its hold with `error_code`: recorded, and deleted after 60 seconds. Pure. */
+/**
+ * The withdrawal after the ledger has refused its hold with `error_code`: recorded, and deleted after 60 seconds. A restored one
+ * may have been admitted and paid after its backup, so its refusal is an anomaly too, which is stored first (P19). Pure.
+ */
 export function refuseWithdrawal(
   withdrawal: ReservingWithdrawal,
   error_code: ErrorCode,
   at: Date,
 ): RefusedWithdrawal {
-  const record = recordRefusalEffect.newEffect(withdrawal, {}, { at })
+  const entry = holdFundsEffect.newEffect(withdrawal, { hold_id: holdIdOf(withdrawal) }, { at })
+  const anomaly = withdrawal.restored && newLedgerRefusalAnomaly(withdrawal, { entry, code: error_code, at })
+  const record = recordRefusalEffect.newEffect(withdrawal, {}, { at, after: anomaly?.id })
   const due_at = new Date(at.getTime() + REFUSED_FOR_MS)
   const discard = discardRefusedEffect.newEffect(withdrawal, {}, { at, due_at, after: record.id })
+  const reported = anomaly ? addAnomaly(withdrawal, anomaly) : withdrawal
   return {
-    ...withdrawal,
+    ...reported,
     status: 'refused',
     error_code,
     updated_at: at,
-    effects: [...withdrawal.effects, record, discard],
+    effects: [...reported.effects, record, discard],
   }
 }
 

@@ -149,7 +149,8 @@ function adoptHold(
     ? payment
     : withReport(withNewRefund(payment, { refund_id, amount }, at), refund_id, at)
   const refund = findRefund(requested, refund_id) as Refund
-  const approving = withRefund(requested, { ...refund, state: 'approving', holds: Number(number) })
+  const { is_hold_unknown: _, ...known_hold } = refund
+  const approving = withRefund(requested, { ...known_hold, state: 'approving', holds: Number(number) })
   return applyHoldDecision(approving, { hold_id: entry_id, refund_id, refused_code }, at)
 }
 

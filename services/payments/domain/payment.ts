@@ -34,6 +34,11 @@ export interface ProviderRecord {
   readonly has_other_id?: boolean | undefined
   /** Since when lookups do not find an operation that has an id; absent when the last report is newer. */
   readonly not_found_since?: Date | undefined
+  /**
+   * Whether the restored backup has its hold without the ledger's decision. It may have been refused since, and its merchant told so:
+   * its key is never sent (P19).
+   */
+  readonly is_hold_unknown?: boolean | undefined
 }
 
 /** What is known of one attempt at its account. */

@@ -78,7 +78,7 @@ export function beginApproval(
   if (refund.state === 'rejected' || refund.state === 'canceled') return { payment, refused_code: 8801 }
   if (refund.state !== 'pending') return { payment }
   if (refund.amount > uncommittedAmount(payment)) return { payment, refused_code: 11004 }
-  const { hold_refusal: _, ...rest } = refund
+  const { hold_refusal: _, is_hold_unknown: _unknown, ...rest } = refund
   const approving: Refund = {
     ...rest,
     state: 'approving',

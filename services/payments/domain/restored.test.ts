@@ -12,6 +12,7 @@ import { operationOf, operationsToFind } from './operation.ts'
 import { isAdmitted, type Payment, type Refund, requireAdmitted } from './payment.ts'
 import { adoptClaim } from './payment-claims.ts'
 import { findRestoredEffect, pollProviderEffect } from './payment-effects.ts'
+import { applyRefundHold, beginApproval } from './refund-transitions.ts'
 import { applyRestoredAnswers, markRestored } from './restored.ts'
 import { transition } from './transition.ts'
 
@@ -86,6 +87,25 @@ test('a withdrawal that was not admitted in the backup asks as soon as it is', (
   const marked = markRestored(newReservation(), AT)
   if (marked.status !== 'reserving') throw new TypeError('the withdrawal is admitted')
   expect(isAsked(admitWithdrawal(marked, AT))).toBe(true)
+})
+
+// P19
+test('the ledger may have refused after the backup what it had not decided in it: its key is never sent, before a new approval', () => {
+  const marked = markRestored(newReservation(), AT)
+  if (marked.status !== 'reserving') throw new TypeError('the withdrawal is admitted')
+  const admitted = admitWithdrawal(marked, AT)
+  const answered = answer(admitted, [NOT_FOUND, NOT_FOUND])
+  const refund = { ...restored(withRefund('approving')), restored: 'accounts_answered' } as const
+  const pending = applyRefundHold(refund, { refund_id: 'r-1', hold_id: 'r-1:hold:1', refused_code: 6004 }, AT)
+  const { payment: again } = beginApproval(pending, 'r-1', AT)
+  const isUnknown = (payment: Payment, refund_id?: string) =>
+    operationOf(payment, refund_id).record.is_hold_unknown
+  expect([isUnknown(admitted), isUnknown(answered), isUnknown(refund, 'r-1')]).toEqual([true, true, true])
+  expect([
+    isUnknown(again, 'r-1'),
+    isUnknown(restored(withdrawal())),
+    isUnknown(restored(withRefund('approved')), 'r-1'),
+  ]).toEqual([undefined, undefined, undefined])
 })
 
 test('a second restore asks for a whole minute again, although its backup had the questions of the first one', () => {

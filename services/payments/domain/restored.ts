@@ -9,7 +9,14 @@ import {
 import { applyProviderUpdate } from './apply-provider-update.ts'
 import type { LookupResult } from './call-result.ts'
 import { findOperation, type OperationRef } from './operation.ts'
-import { addEffect, isAdmitted, type Payment, type RestoreMark, type StoredPayment } from './payment.ts'
+import {
+  addEffect,
+  isAdmitted,
+  type Payment,
+  type ReservingWithdrawal,
+  type RestoreMark,
+  type StoredPayment,
+} from './payment.ts'
 import { findRestoredEffect, isAbout } from './payment-effects.ts'
 import { isActive, requireRefund, withRefund } from './refund.ts'
 
@@ -20,15 +27,27 @@ import { isActive, requireRefund, withRefund } from './refund.ts'
  */
 export function markRestored(document: StoredPayment, at: Date): StoredPayment {
   if (document.status === 'refused') return document
-  if (!isAdmitted(document)) return { ...document, restored: 'asking_accounts' }
+  if (!isAdmitted(document)) return withUnknownHold(document)
   const refund_ids = (document.refunds ?? []).filter(isActive).map(({ refund_id }) => refund_id)
   const open = isFinal(document.status) ? refund_ids : [undefined, ...refund_ids]
   return open.reduce((payment: Payment, refund_id) => {
     const find = findRestoredEffect.newEffect(payment, { refund_id, since: at }, { at })
-    const marked = withRestored(payment, refund_id, 'asking_accounts')
+    const marked = withUnknownRefundHold(withRestored(payment, refund_id, 'asking_accounts'), refund_id)
     // The backup can have the questions of an earlier restore.
     return addEffect({ ...marked, effects: marked.effects.filter(({ id }) => id !== find.id) }, find)
   }, document)
+}
+
+/** The ledger may have refused it after the backup, and the operator have closed it, as of a withdrawal that is not admitted. */
+function withUnknownRefundHold(payment: Payment, refund_id: string | undefined): Payment {
+  const refund = refund_id === undefined ? undefined : requireRefund(payment, refund_id)
+  return refund?.state === 'approving' ? withRefund(payment, { ...refund, is_hold_unknown: true }) : payment
+}
+
+/** The ledger may have refused it after the backup, so whatever it decides now, nothing may be sent (P19). */
+function withUnknownHold(document: ReservingWithdrawal): ReservingWithdrawal {
+  const attempts = (document.attempts ?? []).map((attempt) => ({ ...attempt, is_hold_unknown: true }))
+  return { ...document, attempts, restored: 'asking_accounts' }
 }
 
 /**

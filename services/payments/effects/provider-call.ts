@@ -141,8 +141,8 @@ const WINDOW_MARGIN_MS = 60_000
 
 /**
  * Whether a repetition of the create arrives within the connector's idempotency window even if it takes all of its time, and
- * no account has reported it, neither this one nor another one as paid or pending, and none may have it since a restore
- * (P19). The window counts from `began_at`.
+ * no account has reported it, neither this one nor another one as paid or pending, and none may have it since a restore,
+ * nor may the ledger have refused it since its backup (P19). The window counts from `began_at`.
  */
 export function mayRepeat(
   { record, may_be_elsewhere, began_at, restored }: Operation,
@@ -150,7 +150,8 @@ export function mayRepeat(
   timeout_ms: number,
 ): boolean {
   const age_ms = now().getTime() - began_at.getTime()
-  if (record.provider_id !== undefined || may_be_elsewhere || restored === 'asking_accounts') return false
+  if (record.provider_id !== undefined || may_be_elsewhere) return false
+  if (restored === 'asking_accounts' || record.is_hold_unknown === true) return false
   return age_ms + timeout_ms + WINDOW_MARGIN_MS < idempotency_window_ms
 }
 

@@ -9,6 +9,7 @@ import type { Collection, Stored } from '#lib/store/store.ts'
 import { withTraceparent } from '#lib/telemetry/span.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
+import { recordAnomalyEffect } from '../domain/anomaly.ts'
 import { answeredRefusals, inPlaceOf, type WithdrawalRefusal } from '../domain/hold-decision.ts'
 import {
   beginDeposit,
@@ -133,8 +134,13 @@ async function replaceRefused(
   const replacement = inPlaceOf(refused, payment, now())
   const stored = await runner.update(
     keyOfPayment(payment),
-    ({ status, payment_id }) =>
-      status === 'refused' && payment_id === refused.payment_id ? withTraceparent(replacement) : undefined,
+    ({ status, payment_id, effects }) =>
+      status === 'refused' &&
+      payment_id === refused.payment_id &&
+      // The anomaly about a restored one would be lost (P19).
+      !effects.some(recordAnomalyEffect.matches)
+        ? withTraceparent(replacement)
+        : undefined,
     refused,
   )
   return stored?.payment_id === payment.payment_id ? stored : undefined

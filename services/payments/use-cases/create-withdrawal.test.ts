@@ -322,6 +322,22 @@ test('a refused withdrawal that a crash left is recorded, and replaced by anothe
   expect(await fixture.store.withdrawal_refusals.get({ merchant_id, payment_id })).toBeDefined()
 })
 
+// P19: other processes store the anomaly.
+test('a refused withdrawal of a restored backup keeps its c_id until its anomaly is stored', async () => {
+  const input = request()
+  const reserving = {
+    ...newReservation({ c_id: input.c_id }),
+    effects: [],
+    restored: 'asking_accounts',
+  } as const
+  const { merchant_id, payment_id } = await fixture.store.payments.insert(
+    refuseWithdrawal(reserving, 6004, now()),
+  )
+  await expect(createPayment(depsOver(scriptedLedger()), input)).rejects.toThrow(Unavailable)
+  expect(await stored(input)).toMatchObject({ payment_id, status: 'refused' })
+  expect(await fixture.store.anomalies.find('key', { equals: [merchant_id] }, { limit: 1 })).toEqual([])
+})
+
 // E11: seed 398746377 of the simulation, in which two requests for one payment succeeded.
 test('a refused request gets its refusal when another payment has its c_id by the time it reads', async () => {
   const input = request()
