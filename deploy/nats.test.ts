@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
-import type { Bus } from '#lib/bus/bus.ts'
+import { createMessageCheck } from '#lib/bus/authentication.ts'
+import type { Bus, Message } from '#lib/bus/bus.ts'
+import { parseNatsUrl } from '#lib/bus/nats-connection.ts'
+import { readNatsPermissions } from '#lib/bus/nats-permissions.ts'
 import { openBus } from '#lib/bus/open.ts'
 import { eventSubject, PAYMENT_EVENTS, SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { RECEIPTS_SUBJECT } from '#lib/patterns/effects/publish-on-bus.ts'
@@ -134,6 +138,26 @@ if ('skip' in nats) {
     expect(finding?.text).toContain('may also publish to multihub.notifier.wake.*, multihub.receipts.*;')
     expect(finding?.text).toContain('may not publish to multihub.events.ticket.>')
     expect(finding?.text).toContain('may also subscribe to multihub.events.>')
+  })
+
+  // O10: every user may ask the server, and name a subject of another role for its answer.
+  test('an answer of the server on the subject of another role is not authentic', async () => {
+    const notifier = await connect('notifier')
+    const arrived = Promise.withResolvers<Message>()
+    await notifier.subscribe(eventSubject('payment.completed'), arrived.resolve)
+    const nats_url = new Secret(nats.url.replace('nats://', 'nats://attachments:pATTACHMENTS@'))
+    const options = {
+      name: 'attachments',
+      address: parseNatsUrl(nats_url),
+      start_wait: { limit_ms: 0 },
+      security: {},
+    }
+    const asked = readNatsPermissions(options, `multihub.${eventSubject('payment.completed')}`)
+    expect(createMessageCheck('event', 'require')(await arrived.promise, testKeys().event_payments)).toBe(
+      false,
+    )
+    expect(await asked).toBeUndefined()
+    await notifier.close()
   })
 
   test('a user without a password, or the sandbox, is refused', async () => {
