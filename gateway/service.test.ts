@@ -260,6 +260,21 @@ describe('changes by the operator apply within seconds', () => {
   })
 })
 
+// A7
+test('in Kubernetes it starts once its proxies are decided, and warns of a proxy that is not among them', async () => {
+  const kubernetes = { KUBERNETES_SERVICE_HOST: '10.0.0.1' }
+  await expect(contextOf({}, kubernetes).then(role.start)).rejects.toThrow(
+    'MULTIHUB_TRUSTED_PROXIES is missing',
+  )
+  const running = await role.start(await contextOf({}, { ...kubernetes, MULTIHUB_TRUSTED_PROXIES: 'none' }))
+  const { base_url = '' } = (await running.open?.()) ?? {}
+  await post(base_url, PING)
+  expect(running.limitations?.()).toEqual([])
+  await fetch(base_url + V1_PATH, { method: 'POST', headers: { 'x-forwarded-for': '198.51.100.7' } })
+  expect(running.limitations?.()).toEqual([expect.stringContaining('X-Forwarded-For came from 127.0.0.1')])
+  await running.stop()
+})
+
 test.each([
   ['a trusted proxy that is not an address', { MULTIHUB_TRUSTED_PROXIES: '10.0.0.0/8,proxy' }],
   ['a window without a unit', { MULTIHUB_V1_WINDOW: '300' }],

@@ -6,17 +6,20 @@ import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { ApiVersion, CredentialStatus } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { ownerOfCredentialSecret } from '#lib/contract/secret-owners.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
 import { createLog } from '#lib/telemetry/log.ts'
 import { collectGarbage } from '../../test/support/collect-garbage.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { installManualClock } from '../../test/support/manual-clock.ts'
+import { freshPair } from '../../test/support/sign-request.ts'
+import { openTestStore } from '../../test/support/store.ts'
 import { APPLICATION_ID, createTestGateway, keys, SECRET } from '../gateway.fixture.ts'
 import { HTTP_LIMITS } from './http-limits.ts'
 import { BALANCE, PING, portOf, requestText, sendBytes } from './socket.fixture.ts'
 
 const MIB = 1024 * 1024
-/** A body but for its last byte. */
-const UNFINISHED = Buffer.alloc(MIB - 1, 32)
+/** What follows the beginning of a body, but for its last byte. */
+const UNFINISHED = Buffer.alloc(MIB - PING.length - 1, 32)
 const LONG_PING = PING.padEnd(256 * 1024)
 const LONG_BALANCE = BALANCE.padEnd(MIB)
 const sockets: Socket[] = []
@@ -27,12 +30,15 @@ afterEach(async () => {
   await app?.close()
 })
 
-/** Announces a body and sends all of it but the last byte, from an address of this machine. */
-async function sendUnfinishedBody(localAddress = '127.0.0.1'): Promise<Socket> {
+/** Announces a body and sends all of it but the last byte, from an address of this machine or behind a proxy. */
+async function sendUnfinishedBody(localAddress = '127.0.0.1', ...lines: readonly string[]): Promise<Socket> {
   const socket = connect({ port: portOf(app), host: '127.0.0.1', localAddress })
   sockets.push(socket)
   socket.on('error', () => socket.destroy())
-  const head = requestText(PING, { header_lines: [`content-length: ${MIB}`], body_on_wire: '' })
+  const head = requestText(PING.padEnd(MIB), {
+    header_lines: [`content-length: ${MIB}`, ...lines],
+    body_on_wire: PING,
+  })
   socket.write(head)
   if (!socket.write(UNFINISHED)) await once(socket, 'drain')
   return socket
@@ -82,6 +88,24 @@ test('210 unfinished bodies of callers without a credential keep no request of 2
   for (let count = 0; count < 20; count += 1) expect(await codeOf(requestText(LONG_PING))).toBeUndefined()
 })
 
+test('strangers behind a proxy take no memory from a network with a valid signature', async () => {
+  app = await createTestGateway({ trusted_proxies: ['127.0.0.1'] })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const read = countRead()
+  const from = (address: string): string => `x-forwarded-for: ${address}`
+  const merchant = '198.51.100.7'
+  expect(await codeOf(requestText(PING, { header_lines: [from(merchant)] }))).toBeUndefined()
+  await eventually(read, (seen) => seen === 1)
+  const unfinished = await sendUnfinishedBody('127.0.0.1', from(merchant))
+  await eventually(read, (seen) => seen === 2)
+  for (let count = 0; count < 80; count += 1)
+    await sendUnfinishedBody('127.0.0.1', from(`203.0.113.${count % 5}`))
+  await eventually(read, (seen) => seen === 82)
+  const answer = once(unfinished, 'data')
+  unfinished.write(' ')
+  expect(String((await answer)[0])).toContain('pong')
+})
+
 /** Sends a whole request and does not wait for its response. */
 function sendWithoutReading(text: string): void {
   const socket = connect({ port: portOf(app), host: '127.0.0.1' })
@@ -122,6 +146,53 @@ test('drops the oldest complete bodies of callers that are not authenticated yet
     (count) => count === 20,
   )
   expect(lines.filter((line) => line['code'] === 2002)).toHaveLength(4)
+})
+
+test('drops no body of an authenticated caller whose request waits for the store', async () => {
+  using _ = installManualClock(Date.now())
+  await using test_store = await openTestStore()
+  const { store } = test_store
+  const opened = Promise.withResolvers<void>()
+  const lines: Record<string, unknown>[] = []
+  app = await createTestGateway({
+    store: {
+      ...store,
+      async collection<D extends object>(declaration: CollectionSpec) {
+        const collection = await store.collection<D>(declaration)
+        if (declaration.name !== 'nonces') return collection
+        return {
+          ...collection,
+          async insert(document: D) {
+            await opened.promise
+            return collection.insert(document)
+          },
+        }
+      },
+    },
+    log: createLog('gateway', { level: 'info', writer: { write: (line) => lines.push(JSON.parse(line)) } }),
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const read = countRead()
+  const count = HTTP_LIMITS.network_body_memory_bytes / MIB
+  for (let number = 0; number < count + 4; number += 1) {
+    const { timestamp, nonce } = freshPair()
+    const header_lines = [`x-data-timestamp: ${timestamp}`, `x-data-nonce: ${nonce}`]
+    sendWithoutReading(requestText(PING.padEnd(MIB), { header_lines }))
+    await eventually(read, (seen) => seen === number + 1)
+  }
+  await eventually(
+    async () => lines.length,
+    (seen) => seen === 4,
+  )
+  opened.resolve()
+  await eventually(
+    async () => lines.length,
+    (seen) => seen === count + 4,
+  )
+  expect(lines.map((line) => line['code'])).toEqual([
+    ...Array.from({ length: 4 }, () => 2002),
+    ...Array.from({ length: count }, () => undefined),
+  ])
 })
 
 test('keeps no body bytes while its request waits for another service', async () => {

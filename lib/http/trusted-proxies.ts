@@ -15,7 +15,7 @@ const PROXIES = listSetting('MULTIHUB_TRUSTED_PROXIES', {
 
 /** The proxies whose X-Forwarded-For is believed (A7). */
 export const TRUSTED_PROXIES_SETTING: Setting<readonly string[]> = describedSetting(
-  'The proxies whose X-Forwarded-For header is believed. In Kubernetes it must be set.',
+  'The proxies whose X-Forwarded-For header is believed. In Kubernetes the gateway does not start without it.',
   {
     ...PROXIES,
     expected: `${NONE}, or ${PROXIES.expected}`,

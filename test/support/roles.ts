@@ -39,6 +39,8 @@ export interface TestRoles extends AsyncDisposable {
   setStoreUnavailable(role: string, unavailable: boolean): void
   /** The calls that the public requests have made to the stores of all roles, by their request ids. */
   readonly store_calls: CallsByRequest
+  /** What the roles cannot do although they are ready, as `/readyz` shows it. */
+  limitations(): readonly string[]
   /** Announces to the roles that the process will stop, without stopping them. */
   announceStop(): void
 }
@@ -131,6 +133,7 @@ export async function startRoles(
     setStoreUnavailable: (role, is_unavailable) =>
       void (is_unavailable ? unavailable.add(role) : unavailable.delete(role)),
     store_calls,
+    limitations: () => running.flatMap((role) => role.limitations?.() ?? []),
     announceStop: () => stopping.abort(),
     [Symbol.asyncDispose]: end,
   }

@@ -38,6 +38,9 @@ test.each([
     }
     const { token } = await door.newPrincipal(['read'])
     await whoAmI(token, '198.51.100.7')
+    // A7
+    const warnings = [expect.stringContaining('X-Forwarded-For came from 127.0.0.1')]
+    expect(door.roles.limitations()).toEqual(proxies === 'none' ? warnings : [])
     for (let tries = 0; tries < 120; tries += 1) await whoAmI(`wrong-${tries}`, '198.51.100.7')
     expect(await whoAmI('wrong', '198.51.100.7')).toBe(429)
     expect([await whoAmI('wrong', '198.51.100.8'), await whoAmI(token, '198.51.100.8')]).toEqual(expected)
