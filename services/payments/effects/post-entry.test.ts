@@ -38,6 +38,22 @@ test.each<ErrorCode>([1013, 6001, 8801, 9000])(
   },
 )
 
+test('the anomaly of a refused capture names the refund', async () => {
+  await using fixture = await openPayments()
+  const refund_id = 'refund-1'
+  const refund = { refund_id, amount: 400n, state: 'completed', change_number: 3, holds: 1 } as const
+  const refunds = [{ ...refund, created_at: CREATED_AT }]
+  const payment = newDeposit({ status: 'partially_refunded', refunds, effects: [] })
+  const capture = postEntryEffect.newEffect(payment, { posting: 'capture', refund_id }, { at: CREATED_AT })
+  const resolveHold = () => Promise.reject(new PublicError(8801))
+  const runner = fixture.runner([bindPostEntry({ ...scriptedLedger().client, resolveHold })])
+  const { effects } = await runner.runEffects(await runner.insert({ ...payment, effects: [capture] }))
+  expect(effects).toMatchObject([
+    { kind: postEntryEffect.kind, stuck: true },
+    { kind: recordAnomalyEffect.kind, data: { kind: 'ledger_refused', refund_id } },
+  ])
+})
+
 test.each<ErrorCode>([2001, 2002])('an entry that fails with %d is tried again', async (code) => {
   const { effects } = await postCredit(code)
   expect(effects).toMatchObject([{ kind: postEntryEffect.kind, tries: 1 }])

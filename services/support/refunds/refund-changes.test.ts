@@ -48,6 +48,7 @@ test('a report that comes before an earlier one comes too early until that is st
   expect(await refundsOf(support)).toEqual([['r-1', RefundStatus.PENDING]])
   await report(support, 2, RefundStatus.APPROVED)
   await report(support, 3, RefundStatus.COMPLETED)
+  await report(support, 3, RefundStatus.COMPLETED)
   await report(support, 2, RefundStatus.APPROVED)
   await report(support, 1, RefundStatus.PENDING)
   expect(await refundsOf(support)).toEqual([['r-1', RefundStatus.COMPLETED]])
