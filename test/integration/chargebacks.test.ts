@@ -65,14 +65,19 @@ async function paidDeposit(): Promise<{ readonly c_id: string; readonly h_id: st
 async function open(
   paymentId: string,
   minor: bigint,
-  more: { readonly operationId?: string; readonly currency?: string; readonly deadline?: Date } = {},
+  more: {
+    readonly operationId?: string
+    readonly currency?: string
+    readonly deadline?: Date
+    readonly reasonCode?: string
+  } = {},
 ): Promise<Chargeback> {
-  const { operationId = randomUUID(), currency = '', deadline } = more
+  const { operationId = randomUUID(), currency = '', deadline, reasonCode = '10.4' } = more
   const amount = { minor, currency }
   const { chargeback } = await chargebacks().openChargeback({
     paymentId,
     amount,
-    reasonCode: '10.4',
+    reasonCode,
     deadlineAt: deadline && timestampFromDate(deadline),
     operationId,
   })
@@ -221,6 +226,11 @@ test('opens once per operation_id, and refuses the same operation_id for another
   expect(await available()).toBe(before - 5n)
   expect(await codeOf(open(h_id, 6n, { operationId }))).toBe(1013)
   expect(await codeOf(open(h_id, 5n, { operationId, deadline: new Date() }))).toBe(1013)
+  expect(await codeOf(open(h_id, 5n, { operationId, reasonCode: '10.5' }))).toBe(1013)
+  const { h_id: other } = await paidDeposit()
+  const then = await available()
+  expect(await codeOf(open(other, 5n, { operationId }))).toBe(1013)
+  expect(await available()).toBe(then)
 })
 
 // E5, P2, S10

@@ -236,6 +236,9 @@ describe('an approved refund', () => {
     await waitForRefund(rest.identifiers.h_id, 'completed')
     const whole = await statusOf(c_id)
     expect(whole.status.status).toBe('refunded')
+    const paid = { value: 1_000_908, currency: 'INR' }
+    const refunds = [{ value: 400 }, { value: 1_000_508 }]
+    expect(whole.status.history).toMatchObject([paid, paid, ...refunds].map((amount) => ({ amount })))
     expect(whole.operations).toHaveLength(3)
     expect(whole.timestamps.finished).toBe(partial.timestamps.finished)
     expect((await request(c_id)).body.error.code).toBe(11002)
