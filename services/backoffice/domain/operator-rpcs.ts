@@ -71,6 +71,8 @@ interface Rules {
   /** Whether it always reveals personal data, also without a field `reveal`: it is audited then. */
   readonly reveals?: true
   readonly merchant?: MerchantSource
+  /** Whether it books money under the payment that its `payment_id` names, which must be of its merchant and environment (O18). */
+  readonly books_payment?: true
   /** Fields of the request that may hold personal data or secrets, which no audit entry shows. */
   readonly personal?: readonly string[]
 }
@@ -193,7 +195,7 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   }),
   ...rowsOf(BalanceService, {
     getBalances: read(IN_REQUEST),
-    adjust: ofMerchant('money'),
+    adjust: { ...ofMerchant('money'), books_payment: true },
     settle: ofMerchant('money'),
     previewSettlement: read(IN_REQUEST),
     listEntries: read(IN_REQUEST),

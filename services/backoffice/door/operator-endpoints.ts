@@ -1,7 +1,9 @@
 import type { Message } from '@bufbuild/protobuf'
 import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect'
+import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
-import { RpcStatusError } from '#lib/rpc/errors.ts'
+import { fieldError } from '#lib/contract/errors/public-error.ts'
+import { RpcStatusError, toCallerError } from '#lib/rpc/errors.ts'
 import { PRINCIPAL_HEADER } from '#lib/rpc/principal.ts'
 import { connection_caller_key, peer_key } from '#lib/rpc/server/connect-listener.ts'
 import {
@@ -21,7 +23,7 @@ import type { CallOwner } from './call-owner.ts'
 import type { CallerAddresses } from './caller-address.ts'
 import type { CountMerchantAct } from './merchant-acts.ts'
 import { withinMerchant } from './merchant-scope.ts'
-import { fieldsOf } from './message-fields.ts'
+import { fieldsOf, idOf } from './message-fields.ts'
 import { type Act, type RefusedCall, reasonOf, type SecondPerson, wrongReason } from './operator-call.ts'
 import { createPageTokens } from './page-tokens.ts'
 import type { StreamCaller, Streams } from './streams.ts'
@@ -126,6 +128,7 @@ function createForwarder(
     const run = async (metadata: Readonly<Record<string, string>>): Promise<Message> => {
       checkForm(rpc, principal, request)
       if (reason === 'malformed') throw wrongReason()
+      if (rpc.books_payment) await checkPayment(request, callOwner)
       const sealToken = page_tokens?.open(request, principal.principal_id)
       const callUnary = (of_approval: Readonly<Record<string, string>> = {}): Promise<Message> =>
         callOwner(method, request, {
@@ -143,6 +146,30 @@ function createForwarder(
     if (!is_act) return run({})
     countMerchantAct(principal)
     return act(call, run)
+  }
+}
+
+/**
+ * Refuses money for one merchant under the payment of another merchant or environment, whose timeline would not show it, and gives a
+ * payment that is named by its `h_id` the id of its entries. A payment that is not known may be in the ledger all the same (O18).
+ */
+async function checkPayment(request: Message, callOwner: CallOwner): Promise<void> {
+  const paymentId = idOf(request, 'paymentId')
+  if (paymentId === '') return
+  const payment = await findPayment(paymentId, callOwner)
+  if (payment === undefined) return
+  for (const field of ['merchantId', 'environment'])
+    if (idOf(payment, field) !== idOf(request, field))
+      throw fieldError(9000, 'payment_id', 'a payment of this merchant and environment')
+  Reflect.set(request, 'paymentId', idOf(payment, 'paymentId'))
+}
+
+async function findPayment(paymentId: string, callOwner: CallOwner): Promise<Message | undefined> {
+  try {
+    return fieldsOf(await callOwner(PaymentService.method.getPayment, { paymentId }))['payment'] as Message
+  } catch (error) {
+    if (toCallerError(error).code === Code.NotFound) return undefined
+    throw error
   }
 }
 

@@ -150,6 +150,35 @@ test('what identifies a person and the words of people are shown with reveal, wh
   expect(acts).toContain('read called TimelineService/GetTimeline: refused')
 })
 
+// O18: else the balance of one merchant would change for a payment of another one, whose timeline does not show it.
+test('an adjustment names a payment of its own merchant and environment, by either id', async () => {
+  const payment = await system.deposit(1_000_908n, { numeric_h_id: true })
+  const { paymentId, hId } = payment
+  expect(hId).toMatch(/^[0-9]{18}$/)
+  const money = await door.newPrincipal(['money'])
+  const adjust = (changes: object) =>
+    door.call(money.token, ADJUST, {
+      merchantId: system.merchant_id,
+      environment: 'ENVIRONMENT_TEST',
+      currency: 'INR',
+      amount: { minor: '7' },
+      reason: 'a correction',
+      operationId: uuidv7(),
+      paymentId,
+      ...changes,
+    })
+  const { available } = await system.balance()
+  for (const changes of [{ merchantId: '4711' }, { environment: 'ENVIRONMENT_PRODUCTION' }])
+    expect(await adjust(changes)).toMatchObject({ status: 400, body: { message: 'Validation error' } })
+  expect((await system.balance()).available).toBe(available)
+  for (const id of [paymentId, hId])
+    expect(await adjust({ paymentId: id })).toMatchObject({ body: { entry: { paymentId } } })
+  const entries = titlesOf(await timelineOf(payment), 'ledger_entry')
+  expect(entries.filter((title) => title.includes('0.07 INR'))).toHaveLength(2)
+  // A restore can lose the payment of an entry, and one of the test environment is deleted.
+  expect(await adjust({ paymentId: uuidv7() })).toMatchObject({ status: 200 })
+})
+
 // O2, O7
 test("a merchant's principal sees its own payments, without provider accounts and the acts of others", async () => {
   const payment = await credited()

@@ -125,7 +125,8 @@ export type AdjustRequest = Message<"multihub.balances.v1.AdjustRequest"> & {
   operationId: string;
 
   /**
-   * payment_id is the payment that the adjustment is about; empty when there is none. ListEntries of the payment shows it.
+   * payment_id is the payment that the adjustment is about; empty when there is none. ListEntries of the payment shows it. The back
+   * office refuses the payment of another merchant or environment, and also takes an h_id.
    *
    * @generated from field: string payment_id = 7;
    */
