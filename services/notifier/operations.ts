@@ -28,7 +28,7 @@ export const operations: RoleOperations = {
   openCollections: openSealedStore,
   checkData: async (store, _readDocuments, variables) =>
     createDataCheck(await openSealedStore(store), readConfig(NOTIFIER_CONFIG, variables).retention_ms),
-  // A cursor of a restored listener would go on at another callback of the same number (O20).
+  // A restore tells developers that callbacks may be lost: their cursors are of no listener then (O20).
   restoreDocument: (collection, document) => (NOT_RESTORED.has(collection) ? undefined : document),
   erase: async (store, readDocuments, erasures) =>
     eraseRestored(await openSealedStore(store), readDocuments, erasures),

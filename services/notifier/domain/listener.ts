@@ -44,15 +44,35 @@ export function ownerOfListenerSecret({ listener_id }: Pick<Listener, 'listener_
   return `listener:${listener_id}`
 }
 
-/** The cursor after a delivery of a listener. */
-export function cursorOf(listener_id: string, number: number): string {
-  return `${listener_id}.${number}`
+/** How far a reader is: the number of its last delivery, and the end of the id of that delivery unless it had expired, or never was. */
+export interface ListenerPosition {
+  readonly number: number
+  readonly id_end?: string | undefined
 }
 
-const CURSOR = /^([0-9a-f-]{36})\.(0|[1-9][0-9]{0,14})$/
+/** Long enough that two deliveries which had the same number, before and after a database lost writes, differ. */
+const ID_END = -12
 
-/** The listener and the number in a cursor; `undefined` for another text. */
-export function parseCursor(cursor: string): { listener_id: string; number: number } | undefined {
-  const [, listener_id, number] = CURSOR.exec(cursor) ?? []
-  return listener_id === undefined ? undefined : { listener_id, number: Number(number) }
+/** The position after a delivery. */
+export function positionAfter({ number, delivery_id }: ListenerDelivery): ListenerPosition {
+  return { number, id_end: delivery_id.slice(ID_END) }
+}
+
+/** The cursor of a position of a listener. */
+export function cursorOf(listener_id: string, { number, id_end }: ListenerPosition): string {
+  return [listener_id, number, id_end].filter((part) => part !== undefined).join('.')
+}
+
+const CURSOR = /^([0-9a-f-]{36})\.(0|[1-9][0-9]{0,14})(?:\.([0-9a-f]{12}))?$/
+
+/** The listener and the position in a cursor; `undefined` for another text. */
+export function parseCursor(cursor: string): (ListenerPosition & { listener_id: string }) | undefined {
+  const [, listener_id, number, id_end] = CURSOR.exec(cursor) ?? []
+  return listener_id === undefined ? undefined : { listener_id, number: Number(number), id_end }
+}
+
+/** Whether a reader at a position goes on at the deliveries that begin with this one: it is the last one that was read, or the next. */
+export function goesOnAt(after: ListenerPosition, first: ListenerDelivery): boolean {
+  if (first.number !== after.number) return first.number <= after.number + 1
+  return after.id_end === undefined || after.id_end === positionAfter(first).id_end
 }

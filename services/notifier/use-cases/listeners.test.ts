@@ -112,7 +112,7 @@ test('numbers go on after all older deliveries have expired, and an old cursor i
 })
 
 // O20: a database that lost its last writes, as a copy of its files does
-test('a cursor beyond the last number is refused, and the cursor of the last number is not', async () => {
+test('a cursor of a lost callback is refused, also when another one has its number, and the cursor of the last one is not', async () => {
   const { cursor } = await one().listeners.open(MERCHANT)
   await happened('a')
   await happened('b')
@@ -125,6 +125,22 @@ test('a cursor beyond the last number is refused, and the cursor of the last num
   await expect(pullAll(last?.cursor ?? '')).rejects.toMatchObject({ code: 9000 })
   expect(await keysOf(first?.cursor ?? '')).toEqual([])
   await expect(pullAll(cursor.replace(/0$/, '7'))).rejects.toMatchObject({ code: 9000 })
+  await happened('c')
+  await happened('d')
+  await expect(pullAll(last?.cursor ?? '')).rejects.toMatchObject({ code: 9000 })
+  expect(await keysOf(first?.cursor ?? '')).toEqual(['p:c', 'p:d'])
+})
+
+test('a cursor of a new stream knows the last callback too', async () => {
+  await one().listeners.open(MERCHANT)
+  await happened('a')
+  const { cursor } = await one().listeners.open(MERCHANT)
+  await happened('b')
+  expect(await keysOf(cursor)).toEqual(['p:b'])
+  const [listener_id, number] = cursor.split('.')
+  await expect(pullAll(`${listener_id}.${number}.000000000000`)).rejects.toMatchObject({ code: 9000 })
+  // The form of the release before.
+  expect(await keysOf(`${listener_id}.${number}`)).toEqual(['p:b'])
 })
 
 // O11

@@ -13,13 +13,16 @@ import { deliveryIdOf, type StoredEvent } from '../domain/event.ts'
 import {
   cursorOf,
   destinationOfListener,
+  goesOnAt,
   LISTENER_DELIVERY_KEPT_MS,
   LISTENER_KEPT_MS,
   LISTENER_RENEWED_MS,
   type Listener,
   type ListenerDelivery,
+  type ListenerPosition,
   ownerOfListenerSecret,
   parseCursor,
+  positionAfter,
 } from '../domain/listener.ts'
 
 /** What listeners read and write. */
@@ -68,12 +71,12 @@ export function createListeners(deps: ListenersDeps) {
     /** Begins or keeps the listener of a merchant. From then on no event of its test environment is missed. */
     async open(merchant_id: string): Promise<{ readonly secret: Secret; readonly cursor: string }> {
       const listener = await connect(deps, merchant_id)
-      const number = await lastNumber(deps, listener)
-      return { secret: secretOf(listener), cursor: cursorOf(listener.listener_id, number) }
+      const cursor = cursorOf(listener.listener_id, await lastPosition(deps, listener))
+      return { secret: secretOf(listener), cursor }
     },
     /**
-     * Reads the deliveries after a cursor. Throws 9000 for a cursor whose next deliveries are not kept any more, and for one beyond the
-     * last number: its database has lost writes since, so the next delivery of that number would be another one.
+     * Reads the deliveries after a cursor. Throws 9000 for a cursor whose next deliveries are not kept any more, and for a cursor of a
+     * delivery that the database has lost since, even if another delivery has its number by now.
      */
     async pull(merchant_id: string, after_cursor: string, limit: number): Promise<readonly PulledDelivery[]> {
       const listener = await connect(deps, merchant_id)
@@ -90,8 +93,8 @@ export function createListeners(deps: ListenersDeps) {
       // Linearizable, because a new primary can answer for a moment without what the old one has confirmed.
       const is_known =
         first === undefined
-          ? after.number <= (await lastNumber(deps, listener, { linearizable: true }))
-          : first.number <= after.number + 1
+          ? after.number <= (await lastPosition(deps, listener, { linearizable: true })).number
+          : goesOnAt(after, first)
       if (!is_known) throw unknownCursor()
       const secret = secretOf(listener)
       const news = found.filter(({ number }) => number > after.number).slice(0, limit)
@@ -114,14 +117,15 @@ function createQueues() {
   }
 }
 
-async function lastNumber(
+/** The position after all deliveries. */
+async function lastPosition(
   { listener_deliveries }: ListenersDeps,
   { listener_id, last_number }: Listener,
   concern: Pick<FindOptions, 'linearizable'> = {},
-): Promise<number> {
+): Promise<ListenerPosition> {
   const options = { limit: 1, reverse: true, ...concern }
   const [last] = await listener_deliveries.find('key', { equals: [listener_id] }, options)
-  return Math.max(last_number, last?.number ?? 0)
+  return last !== undefined && last.number >= last_number ? positionAfter(last) : { number: last_number }
 }
 
 async function append(deps: ListenersDeps, listener: Listener, event: StoredEvent): Promise<string> {
@@ -141,7 +145,8 @@ async function append(deps: ListenersDeps, listener: Listener, event: StoredEven
   }
   for (let tries = 0; tries < APPEND_TRIES_MAX; tries += 1) {
     try {
-      await deps.listener_deliveries.insert({ ...delivery, number: (await lastNumber(deps, listener)) + 1 })
+      const last = await lastPosition(deps, listener)
+      await deps.listener_deliveries.insert({ ...delivery, number: last.number + 1 })
       return delivery_id
     } catch (error) {
       if (!(error instanceof Duplicate)) throw error
@@ -160,7 +165,7 @@ async function connect(deps: ListenersDeps, merchant_id: string): Promise<Listen
   const expires_at = new Date(at_ms + LISTENER_KEPT_MS)
   if (current === undefined)
     return (await insertOrGet(listeners, { merchant_id }, newListener(deps, merchant_id, expires_at))).stored
-  const last_number = await lastNumber(deps, current)
+  const { number: last_number } = await lastPosition(deps, current)
   const renewed = await update(listeners, { merchant_id }, (existing) =>
     existing.listener_id === current.listener_id ? { ...existing, last_number, expires_at } : undefined,
   )
@@ -178,10 +183,10 @@ async function toPulled(
   delivery: ListenerDelivery,
   secret: Secret,
 ): Promise<PulledDelivery> {
-  const { listener_id, number, merchant_id, event_key, delivery_id } = delivery
+  const { listener_id, merchant_id, event_key, delivery_id } = delivery
   const body = (await events.get({ merchant_id, event_key }))?.body
   return {
-    cursor: cursorOf(listener_id, number),
+    cursor: cursorOf(listener_id, positionAfter(delivery)),
     delivery,
     headers: body === undefined ? {} : signDelivery(body, secret, delivery_id, now()),
     body,
