@@ -67,7 +67,7 @@ async function failedPolls(): Promise<number> {
   return Number(count)
 }
 
-test('a refund at such an account is not among them, and fails at each of its polls', async () => {
+test('a payment with an approved refund at such an account is among them, and each poll of the refund fails', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'multihub-unconfigured-'))
   const provider = await startProvider()
   const { url: base_url, key } = provider
@@ -86,8 +86,12 @@ test('a refund at such an account is not among them, and fails at each of its po
       await refunds.approveRefund({ ...owner, refundId })
     }
     const before = await failedPolls()
-    await using system = await startPayments({ directory })
-    await eventually(failedPolls, (count = 0) => count > before)
+    {
+      await using system = await startPayments({ directory })
+      await eventually(failedPolls, (count = 0) => count > before)
+      expect(await unconfigured(system)).toEqual({ accounts: [['gone', 1]], count: 1 })
+    }
+    await using system = await startPayments({ directory, accounts: [gone] })
     expect(await unconfigured(system)).toEqual({ accounts: [], count: 0 })
   } finally {
     await provider.stop()

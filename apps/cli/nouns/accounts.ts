@@ -25,7 +25,7 @@ export const noun: Noun = {
     },
     {
       name: 'list-unconfigured',
-      about: 'list the accounts that are not configured although payments at them have not ended',
+      about: 'list the accounts that are not configured although payments or refunds at them have not ended',
       rpc: 'listUnconfiguredAccounts',
       columns: ['account_id', 'open_payments.count', 'open_payments.oldest_time'],
     },

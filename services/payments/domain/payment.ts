@@ -83,6 +83,12 @@ export interface Refund extends ProviderRecord {
   readonly operator_decision?: string | undefined
 }
 
+/** The provider account that an approved refund waits for, and since when. */
+export interface OpenRefund {
+  readonly account_id: string
+  readonly since: Date
+}
+
 /** A chargeback as its payment keeps it (S10). */
 export interface PaymentChargeback {
   readonly chargeback_id: string
@@ -150,6 +156,8 @@ interface PaymentFields extends EffectDocument {
   readonly archivable_since?: Date | undefined
   /** See `testEndedAt`; the store derives it. */
   readonly test_ended_at?: Date | undefined
+  /** See `openRefundOf`; the store derives it. */
+  readonly open_refund?: OpenRefund | undefined
   /** How the customer pays, as the provider reported it (P13). */
   readonly instructions?: Instructions | undefined
   /** The id of the operator's decision that ended the payment; absent when its provider ended it. */

@@ -1,6 +1,14 @@
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import type { ErrorInfo } from '#lib/contract/errors/public-error.ts'
-import type { Payment, PaymentChargeback, Refund } from './payment.ts'
+import {
+  asPaid,
+  isAdmitted,
+  type OpenRefund,
+  type Payment,
+  type PaymentChargeback,
+  type Refund,
+  type StoredPayment,
+} from './payment.ts'
 
 /** The most refunds of one payment, in whatever status: bounds its document and its operations. */
 export const REFUNDS_MAX = 100
@@ -75,6 +83,15 @@ export function refuseOnce(
 /** Whether the refund waits for the operator, the ledger or the provider: it counts as active (S8). */
 export function isActive({ state }: Refund): boolean {
   return state === 'pending' || state === 'approving' || state === 'approved'
+}
+
+/** What the approved refund of a payment waits for, for the index of such payments; `undefined` without one. Pure. */
+export function openRefundOf(payment: StoredPayment): OpenRefund | undefined {
+  if (!isAdmitted(payment)) return undefined
+  const refund = payment.refunds?.find(({ state }) => state === 'approved')
+  if (refund === undefined) return undefined
+  const { approved_at, created_at } = refund
+  return { account_id: asPaid(payment).attempt.account_id, since: approved_at ?? created_at }
 }
 
 /** What completed refunds and chargebacks that are not won have left of the payment (S8). */

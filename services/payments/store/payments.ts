@@ -25,6 +25,11 @@ export const PAYMENTS = {
       fields: ['attempt.account_id', 'environment', 'status', 'created_at'],
       across_partitions: true,
     },
+    by_open_refund: {
+      fields: ['open_refund.account_id', 'open_refund.since'],
+      where: 'open_refund.account_id',
+      across_partitions: true,
+    },
     by_erasable: { fields: ['erasable_since'], where: 'erasable_since', across_partitions: true },
     by_archivable: { fields: ['archivable_since'], where: 'archivable_since', across_partitions: true },
     ...TEST_END_INDEX,

@@ -12,6 +12,7 @@ import { testEndedAt } from '#lib/store/test-end.ts'
 import { archivableSince, erasableSince, hasEnded } from '../domain/erase-payment.ts'
 import type { Payment, StoredPayment } from '../domain/payment.ts'
 import { personHashesIn, referencesOf } from '../domain/payment-references.ts'
+import { openRefundOf } from '../domain/refund.ts'
 
 /** The fields of a payment that identify a person (O11): stored as sealed bytes. */
 const SEALED_FIELDS = ['details', 'beneficiary', 'instructions'] as const
@@ -100,6 +101,7 @@ export function paymentCodec({
         erasable_since: erasableSince(payment),
         archivable_since: archivableSince(payment),
         test_ended_at: testEndedAt(payment, hasEnded(payment)),
+        open_refund: openRefundOf(payment),
         effects: payment.effects.map((effect) =>
           withSealedEvent(effect, (message) => sealEvent(message, person)),
         ),

@@ -19,15 +19,15 @@ export interface UnconfiguredAccountsDeps {
 /** An account that this process is not configured for, although payments wait for its provider. */
 export interface UnconfiguredAccount {
   readonly account_id: string
-  /** Its payments that have not ended. */
+  /** Its payments that have not ended, or have an approved refund that has not. */
   readonly open_payments: MessageInitShape<typeof OpenItemsSchema>
 }
 
 const OPEN_STATUSES = Array.from(PAYMENT_STATUSES.names).filter((status) => !isFinal(status))
 
 /**
- * The accounts that some process has had, this one has not, and payments that have not ended are at. Nobody asks their provider
- * until they are configured again. An account whose payments have all ended is left out: it was retired.
+ * The accounts that some process has had, this one has not, and payments or approved refunds that have not ended are at. Nobody asks
+ * their provider until they are configured again. An account where all have ended is left out: it was retired.
  */
 export async function listUnconfiguredAccounts({
   payments,
@@ -41,7 +41,12 @@ export async function listUnconfiguredAccounts({
       const ranges = Array.from(ENVIRONMENTS.names).flatMap((environment) =>
         OPEN_STATUSES.map((status) => ({ index: 'by_account', fixed: { account_id, environment, status } })),
       )
-      const open_payments = await countOpen(payments, ranges, ({ created_at }) => created_at)
+      const refunds = { index: 'by_open_refund', fixed: { account_id } }
+      const open_payments = await countOpen(
+        payments,
+        [...ranges, refunds],
+        ({ open_refund, created_at }) => open_refund?.since ?? created_at,
+      )
       return { account_id, open_payments }
     }),
   )

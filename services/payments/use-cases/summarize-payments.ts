@@ -22,7 +22,7 @@ export interface PaymentsSummary {
   readonly stuck_effects: OpenItems
   /** As this process sees the provider accounts. */
   readonly open_breakers: OpenItems
-  /** The open payments at accounts that this process is not configured for. */
+  /** The payments, open or with an open refund, at accounts that this process is not configured for. */
   readonly unconfigured_payments: OpenItems
   readonly last_hour: readonly PaymentCount[]
   readonly last_day: readonly PaymentCount[]

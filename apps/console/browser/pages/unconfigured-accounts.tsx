@@ -9,7 +9,7 @@ import { ProblemNote } from '../parts/problem-note.tsx'
 import { Id, PageLink } from '../parts/text.tsx'
 import { Age } from '../parts/values.tsx'
 
-/** Warns of the accounts that are not configured although payments at them have not ended. */
+/** Warns of the accounts that are not configured although payments or refunds at them have not ended. */
 export function UnconfiguredAccounts(): ReactNode {
   const { data, error } = useRpc(ProviderAccountService.method.listUnconfiguredAccounts, {})
   if (error !== null) return <ProblemNote error={error} />
@@ -18,7 +18,8 @@ export function UnconfiguredAccounts(): ReactNode {
       The account <Id>{accountId}</Id> is not configured: nobody asks its provider about{' '}
       <PageLink to={{ path: '/payments', search: { q: `account:${accountId} status:created,processing` } }}>
         {countText(openPayments?.count ?? 0)} payments
-      </PageLink>
+      </PageLink>{' '}
+      or their refunds
       {openPayments?.oldestTime && (
         <>
           , the oldest from <Age>{openPayments.oldestTime}</Age>

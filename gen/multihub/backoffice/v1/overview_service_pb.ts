@@ -162,8 +162,8 @@ export type GetOverviewResponse = Message<"multihub.backoffice.v1.GetOverviewRes
   operations: OperationOverview[];
 
   /**
-   * unconfigured_payments are the payments that have not ended at provider accounts that are not configured: nobody asks their
-   * providers. ListUnconfiguredAccounts names the accounts.
+   * unconfigured_payments are the payments that have not ended, or have an approved refund that has not, at provider accounts that are
+   * not configured: nobody asks their providers. ListUnconfiguredAccounts names the accounts.
    *
    * @generated from field: multihub.common.v1.OpenItems unconfigured_payments = 18;
    */

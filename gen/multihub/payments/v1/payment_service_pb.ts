@@ -1249,8 +1249,8 @@ export type SummarizePaymentsResponse = Message<"multihub.payments.v1.SummarizeP
   slotsLastDay: PaymentSlot[];
 
   /**
-   * unconfigured_payments are the payments that have not ended at provider accounts that the answering process is not configured for:
-   * nobody asks their providers.
+   * unconfigured_payments are the payments that have not ended, or have an approved refund that has not, at provider accounts that the
+   * answering process is not configured for: nobody asks their providers.
    *
    * @generated from field: multihub.common.v1.OpenItems unconfigured_payments = 9;
    */

@@ -102,7 +102,7 @@ export type UnconfiguredAccount = Message<"multihub.payments.v1.UnconfiguredAcco
   accountId: string;
 
   /**
-   * open_payments are its payments that have not ended; the count is exact up to 1,000.
+   * open_payments are its payments that have not ended, or have an approved refund that has not; the count is exact up to 1,000.
    *
    * @generated from field: multihub.common.v1.OpenItems open_payments = 2;
    */
@@ -240,9 +240,9 @@ export const ProviderAccountService: GenService<{
     output: typeof ListProviderAccountsResponseSchema;
   },
   /**
-   * ListUnconfiguredAccounts lists the accounts that the answering process is not configured for although payments at them have not ended.
-   * An account whose payments have all ended is not among them. Refunds are not counted: one without a result becomes the anomaly
-   * open_too_long 24 hours after its approval.
+   * ListUnconfiguredAccounts lists the accounts that the answering process is not configured for although payments at them have not
+   * ended, or have an approved refund that has not. An account where all have ended is not among them. A refund without a result also
+   * becomes the anomaly open_too_long 24 hours after its approval.
    *
    * @generated from rpc multihub.payments.v1.ProviderAccountService.ListUnconfiguredAccounts
    */
