@@ -183,7 +183,7 @@ test.each([
   ['multihub_anomalies_total', ['kind']],
   ['multihub_anomalies_resolved_total', ['resolution']],
   ['multihub_effects_stuck_total', ['kind']],
-  ['multihub_delivery_attempts_total', ['outcome']],
+  ['multihub_delivery_attempts_total', ['environment', 'outcome']],
   ['multihub_delivery_breakers', ['state']],
   ['multihub_delivery_breaker_changes_total', ['to']],
   ['multihub_dead_deliveries_total', ['environment', 'cause']],

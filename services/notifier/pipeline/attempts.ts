@@ -150,7 +150,7 @@ async function countAndMake(
   // It was changed after it was queued: a replay, or another owner.
   if (current?.status !== 'pending' || !current.due_at || current.due_at > at) return current
   const recordUnsent = async (failure: 'breaker_open' | 'interrupted'): Promise<Stored<Delivery>> => {
-    countAttempt(failure)
+    countAttempt(current, failure)
     const result = { started_at: at, duration_ms: 0, failure }
     const recorded = recordAttempt(current, result, at, randomFraction())
     const stored = await deliveries.replace(recorded, current.version)
@@ -194,7 +194,7 @@ export async function makeCountedAttempt(
   if (!ownership.hasLease(owned)) return undefined
   const began_ms = clock.monotonic_ms()
   const outcome = await makeAttempt(begun, { body, hasLease: () => ownership.hasLease(owned) })
-  countAttempt(outcome.kind === 'ended' ? (outcome.result.failure ?? 'delivered') : outcome.kind)
+  countAttempt(begun, outcome.kind === 'ended' ? (outcome.result.failure ?? 'delivered') : outcome.kind)
   const at = storeNow()
   // Drawn once, so that a repeated write has the same retry time.
   const random = randomFraction()

@@ -25,10 +25,11 @@ async function readMetric(name: string): Promise<number> {
 
 test('attempts, breakers, slots and the age of what is due can be watched', async () => {
   const { pipeline } = await fixture.startProcess('one')
-  const delivered_before = await readMetric('multihub_delivery_attempts_total{outcome="delivered"}')
+  const delivered = 'multihub_delivery_attempts_total{environment="test",outcome="delivered"}'
+  const delivered_before = await readMetric(delivered)
   await pipeline.queueDelivery(newDelivery(0, 'fine'), BODY)
   await fixture.clock.advance(300)
-  expect(await readMetric('multihub_delivery_attempts_total{outcome="delivered"}')).toBe(delivered_before + 1)
+  expect(await readMetric(delivered)).toBe(delivered_before + 1)
   expect(await readMetric('multihub_delivery_breakers{state="closed"}')).toBe(1)
 
   fixture.respond = ({ delivery }) => (delivery.endpoint_id === 'down' ? FAILED : new Promise(() => {}))

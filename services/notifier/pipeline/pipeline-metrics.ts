@@ -11,8 +11,8 @@ import type { Slots } from './slots.ts'
 
 const attempts = counter(
   'multihub_delivery_attempts_total',
-  'Attempts to deliver a callback, by outcome: delivered, a reason of failure, blocked or postponed.',
-  ['outcome'],
+  'Attempts to deliver a callback, by environment and outcome: delivered, a reason of failure, blocked or postponed.',
+  ['environment', 'outcome'],
 )
 const breakers = gauge(
   'multihub_delivery_breakers',
@@ -47,8 +47,8 @@ const WAITS = [
 const WAITING_MAX = 100
 
 /** Counts an attempt that has ended. */
-export function countAttempt(outcome: string): void {
-  attempts.increment({ outcome })
+export function countAttempt({ environment }: Pick<Delivery, 'environment'>, outcome: string): void {
+  attempts.increment({ environment, outcome })
 }
 
 /** Counts a delivery that has become dead. A failed probe is not counted: its delivery was dead before. */
