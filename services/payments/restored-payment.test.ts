@@ -1,23 +1,26 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { testKeys, testMasterKey } from '#lib/base/crypto/keys.fixture.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now, useClock } from '#lib/base/time.ts'
 import { DIRECTIONS } from '#lib/contract/payment-methods.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../test/support/adjustable-clock.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { propertyRuns } from '../../test/support/property-runs.ts'
+import { openTestStore } from '../../test/support/store.ts'
 import { newOutside, type Outside, type Scenario, startCrashingProcess } from './crashing-process.fixture.ts'
 import { keyOfMovedAnomaly } from './domain/account-identity.ts'
 import type { CreatePaymentRequest } from './domain/new-payment.ts'
 import type { StoredPayment } from './domain/payment.ts'
 import { adoptClaim } from './domain/payment-claims.ts'
+import { createAtProviderEffect, findRestoredEffect } from './domain/payment-effects.ts'
 import { ledgerEntriesOf } from './domain/payment-requirements.ts'
 import { operations } from './operations.ts'
-import { FINGERPRINT } from './payment.fixture.ts'
+import { FINGERPRINT, newDeposit } from './payment.fixture.ts'
 import { openPayments, type PaymentsFixture } from './payments-store.fixture.ts'
 import { rememberAccounts } from './store/known-accounts.ts'
 import { keyOfPayment } from './store/payments.ts'
-import type { PaymentsStore } from './store/payments-store.ts'
+import { openPaymentsStore, type PaymentsStore } from './store/payments-store.ts'
 import { createPayment } from './use-cases/create-payment.ts'
 
 const MINUTE_MS = 60_000
@@ -269,6 +272,24 @@ test('a withdrawal that was paid after the backup is an anomaly when the ledger 
   expect(found).toMatchObject([{ merchant_id, kind: 'ledger_refused', open_since: expect.any(Date) }])
   const refusal = await fixture.store.withdrawal_refusals.get({ merchant_id, payment_id })
   expect(refusal).toMatchObject({ error_code: 6004 })
+})
+
+// P18, P19
+test('a refund that an ordered restore adds from the ledger is sent only when its account has answered', async () => {
+  await using opened = await openTestStore()
+  const { payments } = await openPaymentsStore(opened.store, testKeys())
+  const paid = newDeposit({ status: 'success', effects: [] })
+  await payments.insert(operations.restoreDocument?.('payments', paid) as StoredPayment)
+  const variables = { MULTIHUB_MASTER_KEYS: testMasterKey('test') }
+  const check = await operations.checkData?.(opened.store, async function* () {}, variables, testKeys())
+  const { merchant_id, environment, payment_id, currency } = paid
+  const hold = { kind: 'entry', posting: 'hold', entry_id: 'r-1:hold:1', amount: 400n, currency } as const
+  const required = { role: 'payments', merchant_id, environment, id: payment_id, subject: '' } as const
+  expect(await check?.adopt?.({ ...required, claim: hold, at: now() })).toBe(true)
+  const adopted = await payments.get(keyOfPayment(paid))
+  expect(adopted).toMatchObject({ refunds: [{ state: 'approved', restored: 'asking_accounts' }] })
+  const kinds = adopted?.effects.map(({ kind }) => kind)
+  expect(kinds).toEqual(expect.arrayContaining([findRestoredEffect.kind, createAtProviderEffect.kind]))
 })
 
 // The last test: its withdrawal stays open.

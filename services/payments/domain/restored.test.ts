@@ -108,6 +108,23 @@ test('the ledger may have refused after the backup what it had not decided in it
   ]).toEqual([undefined, undefined, undefined])
 })
 
+// P4: its first request may have left after the backup, to what the account was then.
+test('the window of a restored refund counts from its request, and its account is unknown until the answer', () => {
+  const asking = restored(withRefund('pending'))
+  const [deposit] = operationOf(asking, undefined).account_stamps
+  expect(operationOf(asking, 'r-1').account_stamps).toEqual([deposit, undefined])
+  const answers = [{ refund_id: 'r-1', result: NOT_FOUND }]
+  const at = { asked_since: AT, asked_at: SOON, at: SOON }
+  const answered = applyRestoredAnswers(asking, { refund_id: 'r-1', answers, ...at })
+  const { payment: approving } = beginApproval(answered, 'r-1', LATER, 'f')
+  const hold = { refund_id: 'r-1', hold_id: 'r-1:hold:2', refused_code: undefined }
+  expect(operationOf(applyRefundHold(approving, hold, LATER), 'r-1')).toMatchObject({
+    status: 'approved',
+    began_at: CREATED_AT,
+    account_stamps: [deposit, { fingerprint: 'f', at: LATER }],
+  })
+})
+
 test('a second restore asks for a whole minute again, although its backup had the questions of the first one', () => {
   const first = restored(withRefund('approved'))
   const { effects } = requireAdmitted(markRestored(first, LATER))

@@ -5,9 +5,14 @@ import { now } from '#lib/base/time.ts'
 import type { ProviderOrder } from '../connectors/connector.ts'
 import { admitWithdrawal } from '../domain/hold-decision.ts'
 import type { Payment, Refund } from '../domain/payment.ts'
-import { createAtProviderEffect, pollProviderEffect, repeatCreateEffect } from '../domain/payment-effects.ts'
+import {
+  createAtProviderEffect,
+  findRestoredEffect,
+  pollProviderEffect,
+  repeatCreateEffect,
+} from '../domain/payment-effects.ts'
 import { newDeposit, newReservation } from '../payment.fixture.ts'
-import { bindPollProvider } from './ask-provider.ts'
+import { bindFindRestored, bindPollProvider } from './ask-provider.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
@@ -98,4 +103,49 @@ test('of a restored payment, no create is sent as for the first time, and none i
     expect(creates.length).toBe(restored === 'accounts_answered' ? 1 : 0)
   }
   expect(creates).toMatchObject([{ earlier_result_unknown: true }])
+})
+
+// P19
+test('a restored refund is looked up at the account that was paid, and not before that is known', async () => {
+  const at = now()
+  const asked: string[] = []
+  const { deps } = scriptedConnector(
+    () => ({ kind: 'unknown', reason: 'reset' }),
+    {},
+    (account_id) => ({
+      async lookUp({ idempotency_key }) {
+        asked.push(`${account_id} ${idempotency_key}`)
+        return { kind: 'not_found' }
+      },
+    }),
+  )
+  const state = { state: 'approved', change_number: 2, holds: 1, created_at: at, approved_at: at } as const
+  const refunds = [{ refund_id: 'r', amount: 400n, ...state, restored: 'asking_accounts' } as const]
+  for (const restored of ['booked', 'asking_accounts'] as const) {
+    const payment = newDeposit({ status: 'success', restored, refunds, effects: [] })
+    const find = findRestoredEffect.newEffect(payment, { refund_id: 'r', since: at }, { at })
+    await bindFindRestored(deps()).run({ ...find, tries: 1 }, { ...payment, version: 1 })
+    expect(asked).toEqual(restored === 'booked' ? [] : [`first ${payment.payment_id}:refund:r`])
+  }
+})
+
+// P19
+test('an account that is no longer configured has not answered for a restored payment', async () => {
+  const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }))
+  const { accountOf } = deps()
+  for (const is_configured of [true, false]) {
+    const payment = newDeposit({ status: 'processing', restored: 'asking_accounts' })
+    const since = new Date(now().getTime() - 90_000)
+    const find = findRestoredEffect.newEffect(payment, { since }, { at: since })
+    const unconfigured = {
+      accountOf() {
+        throw new Error('the provider account first is no longer configured')
+      },
+    }
+    const bound = bindFindRestored(deps(is_configured ? { accountOf } : unconfigured))
+    const change = await bound.run({ ...find, tries: 1 }, { ...payment, version: 1 })
+    expect(change(payment)).toMatchObject({
+      restored: is_configured ? 'accounts_answered' : 'asking_accounts',
+    })
+  }
 })

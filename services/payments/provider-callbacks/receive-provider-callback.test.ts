@@ -211,6 +211,14 @@ describe('a report that a refund is paid', () => {
     expect(reported).toEqual({ status: 200, state: 'pending', anomalies: [] })
   })
 
+  // P19
+  test('completes it when only the ledger knows that its deposit was paid: it went to any account of the route', async () => {
+    const provider_accounts = ['first', 'second']
+    const report_of = (restored?: RestoreMark) => report('second', true, { provider_accounts, restored })
+    expect(await report_of('booked')).toMatchObject({ status: 200, state: 'completed' })
+    expect(await report_of()).toMatchObject({ status: 404, state: 'approved' })
+  })
+
   test.each([
     ['from an account that was not asked for it', 'second', true, 'approved'],
     ['before it was sent', 'first', false, 'pending'],
