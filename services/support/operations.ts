@@ -4,7 +4,7 @@ import { withDueTimes } from '#lib/patterns/effects/effect.ts'
 import { mayHaveEnded } from '#lib/patterns/test-retention.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
-import type { Requirement } from '#lib/role/requirement.ts'
+import type { Claim, Requirement } from '#lib/role/requirement.ts'
 import { type Chargeback, canMove, returnAmountEffect, withStatus } from './chargebacks/domain/chargeback.ts'
 import { CHARGEBACKS, findChargebackById, keyOfChargeback } from './chargebacks/store/chargebacks.ts'
 import type { PaymentReference } from './domain/support-resource.ts'
@@ -43,8 +43,7 @@ function createDataCheck({ refunds, chargebacks }: SupportStore, readDocuments: 
           ? await findChargebackById(chargebacks, id)
           : await findRefundById(refunds, id)
       if (found === undefined) return mayHaveEnded(since) ? 'found' : 'missing'
-      const is_behind = claim?.kind === 'chargeback' && claim.is_won && found.status !== 'won'
-      return found.amount === claim?.amount && !is_behind ? 'found' : 'different'
+      return found.amount === claim?.amount && !isBehind(found, claim) ? 'found' : 'different'
     },
     async adopt({ id, at, claim }) {
       if (claim?.kind !== 'chargeback' || !claim.is_won) return false
@@ -58,6 +57,13 @@ function createDataCheck({ refunds, chargebacks }: SupportStore, readDocuments: 
       return won?.status === 'won'
     },
   }
+}
+
+/** Whether support shows an earlier status than the payment states, which is recorded here before its report is gone. */
+function isBehind({ status }: Pick<Refund | Chargeback, 'status'>, claim: Claim): boolean {
+  if (claim.kind === 'chargeback') return claim.is_won && status !== 'won'
+  if (claim.kind !== 'refund' || status === claim.status) return false
+  return status === 'pending' || (claim.status !== 'pending' && claim.status !== 'approved')
 }
 
 function requirementOf(

@@ -104,6 +104,29 @@ describe('a payment requires what all of its effects have stored', () => {
     })
 })
 
+test('support must have the refunds and chargebacks that were reported to it, with amount and status', () => {
+  const changes = [to('success'), ...refundUntil('r-1', 'success')]
+  const { payment } = liveOf(newDeposit(), changes)
+  const { payment: charged } = decideChargeback(payment, CHARGEBACK, at)
+  const { payment: requested } = decideReservation(
+    charged,
+    { refund_id: 'r-2', amount: 1n, c_id: 'c', reason: '' },
+    at,
+  )
+  const claimsOf = (stored: StoredPayment) =>
+    requirementsOfPayment(stored).flatMap(({ role, claim }) => (role === 'support' ? [claim] : []))
+  const { currency } = payment
+  const refund = { kind: 'refund', currency } as const
+  const completed = { ...refund, refund_id: 'r-1', amount: 1_000n, status: 'completed' }
+  // The reports of the other two have not arrived.
+  expect(claimsOf(requested)).toEqual([completed])
+  expect(claimsOf({ ...requested, effects: [] })).toEqual([
+    completed,
+    { ...refund, refund_id: 'r-2', amount: 1n, status: 'pending' },
+    { kind: 'chargeback', currency, chargeback_id: 'b-1', amount: 500n, is_won: false },
+  ])
+})
+
 test('what an effect has not stored yet is not required', () => {
   const paid = transition(newDeposit({ webhook: WEBHOOK }), 'success', { at })
   expect(required(paid, 'balances')).toEqual([])

@@ -112,7 +112,7 @@ test('the ledger may have refused after the backup what it had not decided in it
 test('the window of a restored refund counts from its request, and its account is unknown until the answer', () => {
   const asking = restored(withRefund('pending'))
   const [deposit] = operationOf(asking, undefined).account_stamps
-  expect(operationOf(asking, 'r-1').account_stamps).toEqual([deposit, undefined])
+  expect(operationOf(asking, 'r-1').account_stamps).toStrictEqual([deposit, undefined])
   const answers = [{ refund_id: 'r-1', result: NOT_FOUND }]
   const at = { asked_since: AT, asked_at: SOON, at: SOON }
   const answered = applyRestoredAnswers(asking, { refund_id: 'r-1', answers, ...at })
