@@ -93,3 +93,25 @@ test('support agrees with a payment that states the same amount, and no later st
   expect(await findingOf({ ...chargeback, is_won: true })).toBe('different')
   expect(await findingOf({ ...chargeback, amount: 401n })).toBe('different')
 })
+
+test('a restore wins a chargeback that the ledger has credited back, once, and never one that was lost', async () => {
+  const { chargebacks } = await openSupportStore(opened.store)
+  const lost = { ...OPEN, chargeback_id: 'lost', effects: [] }
+  await chargebacks.insert(withStatus(lost, { status: 'lost', at, note: '' }))
+  const { adopt } = await checkOf(new Map())
+  const adoptWon = (id: string, is_won = true) =>
+    adopt?.({
+      ...MERCHANT,
+      role: 'support',
+      id,
+      at,
+      subject: '',
+      claim: { kind: 'chargeback', chargeback_id: id, ...MONEY, is_won },
+    })
+  expect(await adoptWon('b', false)).toBe(false)
+  expect(await adoptWon('b')).toBe(true)
+  const won = await chargebacks.get({ ...MERCHANT, chargeback_id: 'b' })
+  expect(won).toMatchObject({ status: 'won', history: [{ status: 'open' }, { status: 'won' }] })
+  expect(await adoptWon('lost')).toBe(false)
+  expect(await adoptWon('none')).toBe(false)
+})

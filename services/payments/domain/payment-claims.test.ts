@@ -204,6 +204,17 @@ test('a fact that cannot be true for the payment changes nothing, and does not a
     currency: 'INR',
   } as const
   expect(adoptClaim(rejected, hold, at)).toBe(rejected)
+  // An ended refund is not approved again, and a won chargeback needs its return.
+  const lives = LIVES['a refund, then a chargeback'] ?? []
+  const returned = lives.reduce((current, step) => step(current), newDeposit() as StoredPayment)
+  const { chargeback_id, amount, currency } = CHARGEBACK
+  for (const claim of [
+    { ...hold, entry_id: 'r-1:hold:2' },
+    { kind: 'chargeback', chargeback_id, amount, currency, is_won: true } as const,
+  ]) {
+    expect(adoptClaim(returned, claim, at)).toBe(returned)
+    expect(agreesWith(returned, claim)).toBe(false)
+  }
 })
 
 test('a fact with another amount, currency or posting does not agree with the payment, and changes nothing', () => {
