@@ -26,16 +26,14 @@ interface CheckedCreation<D extends RegistryDocument> {
 /**
  * Creates a resource once per merchant, kind and `operation_id` (O12): a repetition returns the resource as it is by now.
  * `check` validates the request, and may refuse it; a repetition is not checked again, because other changes of the registry
- * may forbid by now what it created. Throws 1003 for an unknown merchant, and 1013 for an `operation_id` of another request or
- * principal.
+ * may forbid by now what it created. Throws 1013 for an `operation_id` of another request or principal.
  */
 export async function createOnce<D extends RegistryDocument>(
-  { merchants, creations }: Pick<MerchantsStore, 'merchants' | 'creations'>,
+  { creations }: Pick<MerchantsStore, 'creations'>,
   collection: RegistryCollection<D>,
   { given, ...requested }: CreationRequest,
   check: () => Promise<CheckedCreation<D>>,
 ): Promise<D> {
-  if (collection.spec.name !== merchants.spec.name) await merchants.get(requested.merchant_id)
   const payload_hash = payloadHash(given as JsonValue)
   const creation = { kind: collection.spec.name, ...requested, payload_hash }
   const known = await creations.find(creation)
