@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
+import { HoldResolution, LedgerService } from '#gen/multihub/balances/v1/ledger_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { AnomalyKind, AnomalyResolutionKind, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
+import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
@@ -60,6 +62,33 @@ test('a credit beyond 2^63-1 is stuck at once, is an anomaly, and is posted when
     'payment.created',
     'payment.completed',
   ])
+})
+
+// P7, S9
+test('a hold whose id belongs to another entry is stuck at once, and is an anomaly of its refund', async () => {
+  const { paymentId } = await system.deposit(1_000n, { c_id: 'refunded' })
+  await system.waitForStatus(paymentId, PaymentStatus.SUCCESS)
+  const support = system.roles.client(PaymentRefundService, 'support')
+  const scope = { merchantId: system.merchant_id, environment: Environment.TEST }
+  const refund = { ...scope, paymentCId: 'refunded', refundId: 'r-1' }
+  await support.reserveRefund({ ...refund, cId: 'r-1', amount: 400n, policy: {} })
+  const amount = { minor: 1n, currency: 'INR' }
+  const ledger = system.roles.client(LedgerService, 'payments')
+  const hold = { ...scope, holdId: 'r-1:hold:1' }
+  await ledger.placeHold({ ...hold, amount })
+  const { available, held } = await system.balance()
+  // No decision comes before its deadline.
+  await expect(support.approveRefund(refund, { timeoutMs: 500 })).rejects.toMatchObject({ code: 2002 })
+  const anomalies = await eventually(
+    () => system.anomalies(paymentId),
+    (found) => found?.length === 1,
+  )
+  expect(anomalies).toMatchObject([{ kind: AnomalyKind.LEDGER_REFUSED, refundId: 'r-1' }])
+  expect(anomalies[0]?.description).toContain('the entry r-1:hold:1 with 1013')
+  const { effects } = await system.roles.client(PaymentService, 'backoffice').listStuckEffects({})
+  expect(effects).toMatchObject([{ paymentId, kind: 'hold_funds', tries: 1 }])
+  expect(await system.balance()).toEqual({ available, held })
+  await ledger.resolveHold({ ...hold, resolution: HoldResolution.RELEASE })
 })
 
 // E6, E9
