@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, open, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { machineClock, useClock } from '#lib/base/time.ts'
 import { HANG_LIMIT_MS } from '../../../test/support/hang-limit.ts'
 import { type LmdbEnvironment, openEnvironment } from './environment.ts'
 import type { PlannedWrite } from './writer.ts'
@@ -78,6 +79,25 @@ describe('an environment that another process opens during writes', () => {
     await once(child, 'exit')
     environment = await openEnvironment(directory, HANG_LIMIT_MS)
     expect(environment.isAlone()).toBe(true)
+  })
+
+  test('uses the pages again that a killed process has read', async () => {
+    const child = spawn(process.execPath, [...process.execArgv, OPENER, directory, 'reads'], {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    await once(child, 'message')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const sizeAfterWrites = async (): Promise<number> => {
+      for (let number = 0; number < 100; number += 1) await environment.write(() => putting('a'))
+      return (await stat(join(directory, 'data.mdb'))).size
+    }
+    const size = await sizeAfterWrites()
+    expect(await sizeAfterWrites()).toBeGreaterThan(size)
+    const monotonic_ms = (): number => machineClock.monotonic_ms() + 10_000
+    using _later = { [Symbol.dispose]: useClock({ ...machineClock, monotonic_ms }) }
+    const size_then = await sizeAfterWrites()
+    expect(await sizeAfterWrites()).toBe(size_then)
   })
 
   test('keeps the last write when its number was set back', async () => {

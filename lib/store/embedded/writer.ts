@@ -95,6 +95,25 @@ function followsNewest(root: Root, numbers: TransactionNumbers): boolean {
   return number === newest + 1
 }
 
+/** Far less often than groups are written, and often enough that the files grow by few pages. */
+const READERS_CHECKED_MS = 10_000
+
+/**
+ * Makes the function that runs a transaction. When it is due, it first forgets the readers of killed processes: until then the pages that
+ * they saw are not used again. LMDB itself does so when it is opened, and in a process that writes every 10 minutes.
+ */
+function createTransactions(root: Root): (work: () => void) => Promise<void> {
+  let checked_ms = clock.monotonic_ms()
+  return async (work) => {
+    const now_ms = clock.monotonic_ms()
+    if (now_ms - checked_ms >= READERS_CHECKED_MS) {
+      checked_ms = now_ms
+      root.readerCheck()
+    }
+    await root.childTransaction(work)
+  }
+}
+
 /**
  * Creates the writer of one environment. A group is a child transaction, because LMDB commits an ordinary transaction
  * even when its function throws. Only one group runs at a time.
@@ -103,6 +122,7 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
   let waiting: WaitingWrite[] = []
   /** The writes by their promises, which callers name to have others follow them. */
   const writes = new WeakMap<Promise<unknown>, WaitingWrite>()
+  const transact = createTransactions(root)
   let running: Group | undefined
   let is_watching = false
   let resolveClosed: (() => void) | undefined
@@ -120,7 +140,7 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
   async function run(group: Group): Promise<void> {
     let settlers: (() => void)[] = []
     try {
-      await root.childTransaction(() => {
+      await transact(() => {
         if (!followsNewest(root, numbers)) throw NOT_STARTED
         group.started = true
         group.members = waiting.splice(0, GROUP_MAX)
@@ -137,9 +157,9 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
   }
 
   /**
-   * Enforces the time limit with one timer for all writes. Without it, a process that is paused while it holds LMDB's
-   * lock, or a disk that hangs, would block callers permanently. It looks four times per limit and ends what has waited
-   * for half of it, so that each caller has its error before the limit.
+   * Enforces the time limit with one timer for all writes. Without it, a process that is paused while it holds LMDB's lock, or a disk
+   * that hangs, would block callers permanently. It looks four times per limit and ends what has waited for half of it, so that each
+   * caller has its error before the limit.
    */
   function watch(): void {
     if (is_watching) return
@@ -148,9 +168,8 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
       is_watching = false
       if (running === undefined) return
       const overdue_ms = clock.monotonic_ms() - timeout_ms / 2
-      for (const member of running.members) {
+      for (const member of running.members)
         if (member.since_ms <= overdue_ms) member.reject(new Ambiguous('the disk did not answer in time'))
-      }
       const late = waiting.filter((member) => member.since_ms <= overdue_ms)
       waiting = waiting.filter((member) => member.since_ms > overdue_ms)
       for (const member of late) member.reject(new Unavailable('the write was not started in time'))
@@ -171,10 +190,9 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
 
   return {
     write(decide, after) {
-      if (after === undefined) return write(decide)
       // Writes run in the order of their calls, so this one follows in the same group or a later one.
-      const preceding = writes.get(originalWrite(after))
-      if (preceding !== undefined) return write(decide, preceding)
+      const preceding = after && writes.get(originalWrite(after))
+      if (after === undefined || preceding !== undefined) return write(decide, preceding)
       return after.then(
         () => write(decide),
         (error: unknown) => Promise.reject(new PrecedingWriteFailed(error)),
