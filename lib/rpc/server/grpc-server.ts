@@ -1,4 +1,9 @@
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { ConnectError } from '@connectrpc/connect'
@@ -35,7 +40,7 @@ const HEALTH_STREAMS_MAX = 1_000
 
 /**
  * Looks at each HTTP/2 stream before grpc-js does. Several Authorization headers become a header that no token matches, as
- * on the Connect port. Every caller may ask for health, so a health request that is too long ends its stream (grpc-js would
+ * on the Connect port. Refused calls are closed. Every caller may ask for health, so a health request that is too long ends its stream (grpc-js would
  * hold up to 4 MiB of it), and few of them are open at a time. Throws when grpc-js has no HTTP/2 server where this release
  * expects it.
  */
@@ -55,6 +60,7 @@ function guardStreams(server: Server): void {
   ): void {
     const authorization = authorizationOf(raw_headers)
     if (authorization !== undefined) headers.authorization = authorization
+    stream.once('finish', () => closeRefused(stream))
     if (!headers[':path']?.startsWith(HEALTH_PATH)) return
     endWhenLongerThan(stream, HEALTH_REQUEST_MAX_BYTES)
     health_streams.add(stream)
@@ -66,6 +72,16 @@ function guardStreams(server: Server): void {
   }
 
   for (const http2_server of http2_servers.keys()) http2_server.prependListener('stream', guardStream)
+}
+
+/**
+ * Closes a stream whose whole response was a status, although its request has not ended. grpc-js leaves it open, so a stranger
+ * could keep `STREAMS_MAX` refused calls on each connection.
+ */
+function closeRefused(stream: ServerHttp2Stream): void {
+  // The types of Node.js leave out that a stream may end without headers.
+  const sent: OutgoingHttpHeaders | undefined = stream.sentHeaders
+  if (!stream.readableEnded && sent?.['grpc-status'] !== undefined) stream.close(constants.NGHTTP2_NO_ERROR)
 }
 
 /** gRPC clients read the code of the end as "resource exhausted". */

@@ -1,4 +1,5 @@
-import { type ClientSessionOptions, connect } from 'node:http2'
+import { once } from 'node:events'
+import { type ClientSessionOptions, connect, constants } from 'node:http2'
 import { Code } from '@connectrpc/connect'
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -61,6 +62,25 @@ test.each(['Check', 'Watch'])(
     )
     call.end(Buffer.alloc(4_000_000))
     expect(await ended.finally(() => client.close())).toBe(Code.ResourceExhausted)
+  },
+)
+
+test.each([GET, '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'])(
+  'a refused call of %s that sends no message is closed',
+  async (path) => {
+    const session = connect(`http://127.0.0.1:${served.serving.grpc_port}`)
+    const head = { ':method': 'POST', te: 'trailers', 'content-type': 'application/grpc' }
+    const stream = session.request({ ...head, ':path': path })
+    const response = once(stream, 'response')
+    const closed = once(stream, 'close')
+    stream.resume()
+    const [headers] = await response
+    await closed
+    session.destroy()
+    expect([headers['grpc-status'], stream.rstCode]).toEqual([
+      `${Code.Unauthenticated}`,
+      constants.NGHTTP2_NO_ERROR,
+    ])
   },
 )
 
