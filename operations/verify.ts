@@ -1,9 +1,8 @@
-import { constants, createReadStream } from 'node:fs'
+import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { type Config, readConfig, type Variables } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
-import { systemErrorCode } from '#lib/base/files.ts'
+import { readLines, systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { CheckKeys, DataCheck, ReadDocuments, RoleOperations } from '#lib/role/operations.ts'
@@ -150,7 +149,7 @@ async function hasStub(documents: AsyncIterable<object>): Promise<boolean> {
 /** The lines of a file. Throws `StartError` when it cannot be read. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   try {
-    yield* createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
+    yield* readLines(path)
   } catch (error) {
     throw unreadable(path, error)
   }

@@ -1,5 +1,12 @@
+import { createReadStream } from 'node:fs'
 import { mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/** The lines of a file, which may be larger than a text can be. Throws the system's error when it cannot be read. */
+export function readLines(path: string): AsyncIterable<string> {
+  return createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
+}
 
 /** Makes the names in a directory durable: a file that was flushed can still lose its name at a power cut. */
 export async function syncDirectory(path: string): Promise<void> {

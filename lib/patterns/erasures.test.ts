@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { readLines } from '#lib/base/files.ts'
 import { useLineWriter } from '#lib/telemetry/writer.ts'
 import { createErasureLog, readErasures } from './erasures.ts'
 
@@ -23,7 +24,7 @@ test('what was appended is in the list, also after a line that a crash has cut, 
   await appendFile(path, '{"time":"2026-')
   await createErasureLog(path, signer('2026', '2025')).append(ticket)
   const text = await readFile(path, 'utf8')
-  const erasures = readErasures(text, signer('2026', '2025'))
+  const erasures = await readErasures(readLines(path), signer('2026', '2025'))
   expect(erasures.count).toBe(2)
   expect([payment, ticket].map(erasures.includes)).toEqual([true, true])
   const others = [
@@ -69,37 +70,34 @@ test('without a file, a line is in the log, also when the log is silent', async 
     if (level === undefined) delete process.env['MULTIHUB_LOG_LEVEL']
     else process.env['MULTIHUB_LOG_LEVEL'] = level
   }
-  expect(readErasures(lines.join(''), signer('k')).includes(payment)).toBe(true)
+  expect((await readErasures(lines, signer('k'))).includes(payment)).toBe(true)
 })
 
 test('a list under a key that is not configured is refused, and says which', async () => {
   const path = join(directory, 'other.jsonl')
   await createErasureLog(path, signer('2025')).append(payment)
-  const text = await readFile(path, 'utf8')
-  expect(() => readErasures(text, signer('2026'))).toThrow('2025')
+  await expect(readErasures(readLines(path), signer('2026'))).rejects.toThrow('2025')
 })
 
-test('lines of the log are read as a list, and its other lines are skipped', () => {
-  const subject = signer('k').sign('erased:payment:7001:a')
+test('lines of the log are read as a list, also with what a container runtime writes before them', async () => {
+  const lineOf = (id: string, message = 'a person was erased'): string => {
+    const subject = signer('k').sign(`erased:payment:7001:${id}`)
+    return JSON.stringify({ level: 'warn', time: 't', role: 'payments', kind: 'payment', subject, message })
+  }
   const lines = [
-    JSON.stringify({
-      level: 'warn',
-      time: 't',
-      role: 'payments',
-      kind: 'payment',
-      subject,
-      message: 'a person was erased',
-    }),
-    JSON.stringify({ level: 'warn', message: 'something else', subject }),
+    lineOf('a'),
+    `2026-11-24T10:00:00.0Z stderr F ${lineOf('b')}`,
+    lineOf('c', 'something else than: a person was erased'),
     'no JSON: a person was erased',
     '',
   ]
-  const erasures = readErasures(lines.join('\n'), signer('k'))
-  expect(erasures.count).toBe(1)
-  expect(erasures.includes({ kind: 'payment', merchant_id: '7001', id: 'a' })).toBe(true)
+  const erasures = await readErasures(lines, signer('k'))
+  expect(erasures.count).toBe(2)
+  const has = (id: string): boolean => erasures.includes({ kind: 'payment', merchant_id: '7001', id })
+  expect(['a', 'b', 'c'].map(has)).toEqual([true, true, false])
 })
 
-test('a file without any erasure is refused, because it is another file', () => {
-  for (const text of ['', 'root:x:0:0:root:/root:/bin/bash\n'])
-    expect(() => readErasures(text, signer('k'))).toThrow('a person was erased')
+test('a file without any erasure is refused, because it is another file', async () => {
+  for (const lines of [[], ['root:x:0:0:root:/root:/bin/bash']])
+    await expect(readErasures(lines, signer('k'))).rejects.toThrow('a person was erased')
 })

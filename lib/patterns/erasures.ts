@@ -97,18 +97,30 @@ export interface Erasures {
 }
 
 /**
- * Reads a list of erasures. Lines that are none are skipped: other lines of a log, and lines that a crash has cut, whose
- * erasure did not follow. Throws `StartError` for a file without any erasure, which is another file by mistake, and for
- * lines under a key of the purpose `search` that is not configured.
+ * Reads a list of erasures by its lines: a list of a few million does not fit into one text. Other lines of a log are skipped, and
+ * lines that a crash has cut, whose erasure did not follow; so is what a container runtime writes before a line. Throws `StartError`
+ * for lines without any erasure, which are another file by mistake, and for lines under a key of the purpose `search` that is not
+ * configured.
  */
-export function readErasures(text: string, search: Pick<Signer, 'signWithEach'>): Erasures {
-  const subjects = new Set(text.split('\n').flatMap((line) => subjectOfLine(line) ?? []))
+export async function readErasures(
+  lines: AsyncIterable<string> | Iterable<string>,
+  search: Pick<Signer, 'signWithEach'>,
+): Promise<Erasures> {
+  const subjects = new Set<string>()
+  for await (const line of lines) {
+    const subject = subjectOfLine(line)
+    if (subject !== undefined) subjects.add(subject)
+  }
   if (subjects.size === 0)
     throw new StartError(
       `the list of erasures has no line with "message":"${MESSAGE}": name the right file, or none if nobody was erased`,
     )
   const known = new Set(search.signWithEach('').map(keyIdOfSignature))
-  const unknown = new Set([...subjects].map(keyIdOfSignature).filter((id) => !known.has(id)))
+  const unknown = new Set<string>()
+  for (const subject of subjects) {
+    const id = keyIdOfSignature(subject)
+    if (!known.has(id)) unknown.add(id)
+  }
   if (unknown.size > 0)
     throw new StartError(
       `the list of erasures needs the keys ${[...unknown].join(', ')}: add them and repeat`,
@@ -122,7 +134,7 @@ export function readErasures(text: string, search: Pick<Signer, 'signWithEach'>)
 function subjectOfLine(line: string): string | undefined {
   if (!line.includes(MESSAGE)) return undefined
   try {
-    const value: unknown = JSON.parse(line)
+    const value: unknown = JSON.parse(line.slice(line.indexOf('{')))
     const is_line = typeof value === 'object' && value !== null && 'message' in value && 'subject' in value
     if (!is_line || value.message !== MESSAGE || typeof value.subject !== 'string') return undefined
     return /^[\w-]{1,32}\.[0-9a-f]{64}$/.test(value.subject) ? value.subject : undefined

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig } from '#lib/base/config/config.ts'
 import { readKeys } from '#lib/base/config/key-settings.ts'
 import type { Signer } from '#lib/base/crypto/signer.ts'
-import { systemErrorCode } from '#lib/base/files.ts'
+import { readLines, systemErrorCode } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type Erasures, NO_ERASURES, readErasures } from '#lib/patterns/erasures.ts'
@@ -237,10 +236,12 @@ function parseWords(words: readonly string[]) {
 /** The list of erasures. Throws `StartError` when it cannot be read or is none. */
 async function erasuresOf(path: string, search: Signer): Promise<Erasures> {
   if (path === 'none') return NO_ERASURES
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+  try {
+    return await readErasures(readLines(path), search)
+  } catch (error) {
+    if (systemErrorCode(error) === undefined) throw error
     throw new StartError(`the list of erasures ${path} cannot be read (${systemErrorCode(error)})`)
-  })
-  return readErasures(text, search)
+  }
 }
 
 /** A role and its database in the target of a restore. */

@@ -11,6 +11,7 @@ import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_
 import { TicketCategory, TicketPriority } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
 import { newSecret } from '#lib/base/crypto/secret.ts'
+import { readLines } from '#lib/base/files.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { ALL_EVENTS_SUBJECT } from '#lib/contract/events.ts'
 import { ownerOfWebhookSecret } from '#lib/contract/secret-owners.ts'
@@ -151,10 +152,8 @@ describe('what identifies a person', () => {
     expect(deliveries.length).toBeGreaterThan(1)
     for (const { deliveryId } of deliveries)
       await expect(clients().deliveries.replayDelivery({ deliveryId })).rejects.toMatchObject({ code: 8801 })
-    const erasures = readErasures(
-      await readFile(join(directory, 'erasures.jsonl'), 'utf8'),
-      system.roles.keys.search,
-    )
+    const list = readLines(join(directory, 'erasures.jsonl'))
+    const erasures = await readErasures(list, system.roles.keys.search)
     const { merchant_id } = system
     expect(erasures.includes({ kind: 'payment', merchant_id, id: payment.paymentId })).toBe(true)
     const again = await erase({ case: 'paymentId', value: payment.paymentId })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -13,6 +13,7 @@ import { ChargebackService } from '#gen/multihub/support/v1/chargeback_service_p
 import { RefundService } from '#gen/multihub/support/v1/refund_service_pb.ts'
 import { TicketStatus } from '#gen/multihub/support/v1/ticket_pb.ts'
 import { TicketService } from '#gen/multihub/support/v1/ticket_service_pb.ts'
+import { readLines } from '#lib/base/files.ts'
 import { useClock } from '#lib/base/time.ts'
 import { SUPPORT_EVENTS } from '#lib/contract/events.ts'
 import { readErasures } from '#lib/patterns/erasures.ts'
@@ -138,8 +139,7 @@ const erase = ({ payment_id }: SupportOfPayment) =>
     (answer) => answer !== undefined,
   )
 
-const listed = async () =>
-  readErasures(await readFile(join(directory, 'erasures.jsonl'), 'utf8'), system.roles.keys.search)
+const listed = () => readErasures(readLines(join(directory, 'erasures.jsonl')), system.roles.keys.search)
 
 // O11
 test('what a payment has at support is erased with it: ticket, refunds, chargebacks, files, callbacks', async () => {

@@ -42,6 +42,7 @@ test('derived keys open what their master key has sealed, and the keyring holds 
   const derived = createKeys(given('', `credential.2026:${hexOf(old, 'credential')}`, '2026'), ['credential'])
   expect(derived.credential.unseal(all.credential.seal(new Secret('x'), 'a'), 'a').reveal()).toBe('x')
   expect(Object.keys(derived)).toEqual(['credential'])
+  expect(Object.keys(createKeys(given(`2026:${old}`, '', '2026'), ['journal']))).toEqual(['journal'])
 })
 
 test('the active key signs, the others verify, and no other key does', () => {
