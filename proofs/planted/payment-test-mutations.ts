@@ -136,4 +136,32 @@ export const PAYMENT_TEST_MUTATIONS: readonly TestMutation[] = [
       'merchantEvent({ ...payment, history: payment.history.filter((entry, index, all) => index === all.length - 1 || !entry.status.endsWith("refunded")) }, event_key',
     tests: ['services/payments/domain/refund-bounds.test.ts'],
   },
+  {
+    name: 'an anomaly is resolved as paid with another amount',
+    file: 'services/payments/use-cases/resolve-anomaly.ts',
+    search: 'amount !== undefined && amount.minor !== minor',
+    replace: 'amount !== undefined && minor === 0n',
+    tests: ['services/payments/use-cases/resolve-anomaly.amount.test.ts'],
+  },
+  {
+    name: 'a report about no operation ends the payment of its address',
+    file: 'services/payments/use-cases/resolve-anomaly.ts',
+    search: "kind === 'unmatched_report' && request.kind !== 'dismissed'",
+    replace: "kind === 'unmatched_report' && request.kind === 'paid'",
+    tests: ['services/payments/provider-callback.test.ts'],
+  },
+  {
+    name: 'another payment is charged back under a used operation id',
+    file: 'services/support/chargebacks/use-cases/open-chargeback.ts',
+    search: 'payloadHash({ ...content, deadline_at',
+    replace: "payloadHash({ ...content, payment_id: '', deadline_at",
+    tests: ['test/integration/chargebacks.test.ts'],
+  },
+  {
+    name: 'an adjustment is booked under the payment of another merchant',
+    file: 'services/backoffice/door/operator-endpoints.ts',
+    search: "['merchantId', 'environment']",
+    replace: "['environment']",
+    tests: ['services/backoffice/timeline/timeline.test.ts'],
+  },
 ]
