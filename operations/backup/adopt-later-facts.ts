@@ -30,11 +30,9 @@ export async function adoptLaterFacts(
     // One after the other: the entries of a payment build on each other.
     for await (const { requirement } of unmetRequirements(checkOf(role), checks)) {
       const { role: adopting, subject } = requirement
-      const holder = checks.get(adopting)
-      // An earlier fact may have brought it: many are looked up before the first of them is added.
-      if ((await holder?.find?.(requirement)) === 'found') continue
       try {
-        if (await holder?.adopt?.(requirement)) report(adopting, subject, true)
+        // An earlier fact may have brought it, as many are looked up before the first of them is added. Then nothing changes.
+        if (await checks.get(adopting)?.adopt?.(requirement)) report(adopting, subject, true)
       } catch (error) {
         if (!(error instanceof ArchiveUnavailable)) throw error
         reasons.set(subject, error.message)

@@ -210,6 +210,7 @@ test('a fact that cannot be true for the payment changes nothing, and does not a
   const { chargeback_id, amount, currency } = CHARGEBACK
   for (const claim of [
     { ...hold, entry_id: 'r-1:hold:2' },
+    { kind: 'refund', refund_id: 'r-1', amount: 1_000n, currency, status: 'rejected' } as const,
     { kind: 'chargeback', chargeback_id, amount, currency, is_won: true } as const,
   ]) {
     expect(adoptClaim(returned, claim, at)).toBe(returned)
