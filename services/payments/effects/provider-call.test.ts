@@ -11,10 +11,13 @@ import {
   pollProviderEffect,
   repeatCreateEffect,
 } from '../domain/payment-effects.ts'
-import { newDeposit, newReservation } from '../payment.fixture.ts'
+import { FINGERPRINT, newDeposit, newReservation } from '../payment.fixture.ts'
 import { bindFindRestored, bindPollProvider } from './ask-provider.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
+
+/** The record of an attempt that was sent. */
+const SENT = { number: 1, account: { fingerprint: FINGERPRINT, at: now() } }
 
 const CONTACT = { email: 'a@example.com', phone: '+915550100' }
 
@@ -148,4 +151,21 @@ test('an account that is no longer configured has not answered for a restored pa
       restored: is_configured ? 'accounts_answered' : 'asking_accounts',
     })
   }
+})
+
+// P4
+test.each<[string, Partial<Payment>, number]>([
+  ['is sent while no account has reported the payment', {}, 1],
+  ['is not sent once its account has reported it', { attempts: [{ ...SENT, provider_id: 'p-1' }] }, 0],
+  ['is not sent once another account has called it pending', { pending_elsewhere: [2] }, 0],
+  ['is not sent once another account has paid it', { earlier_successes: [2] }, 0],
+  ['is not sent when the ledger may have refused it', { attempts: [{ ...SENT, is_hold_unknown: true }] }, 0],
+])('a repetition that waited %s', async (_what, changes, sent) => {
+  const { deps, creates } = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }), {
+    idempotency_window_ms: Number.POSITIVE_INFINITY,
+  })
+  const payment = newDeposit({ status: 'processing', attempts: [SENT], ...changes })
+  const repeat = repeatCreateEffect.newEffect(payment, {}, { at: now() })
+  await bindRepeatCreate(deps()).run({ ...repeat, tries: 1 }, { ...payment, version: 1 })
+  expect(creates).toHaveLength(sent)
 })
