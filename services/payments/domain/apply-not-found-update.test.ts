@@ -20,6 +20,12 @@ describe('an attempt that the provider does not know', () => {
     expect(notFound(repeated, true)).toBe(repeated)
   })
 
+  test('is not sent again when a report named its id after the lookup', () => {
+    const attempts = [{ number: 1, provider_id: 'p-1' }]
+    const reported = notFound(newDeposit({ status: 'processing', effects: [], attempts }), true)
+    expect(reported).toMatchObject({ attempts: [{ not_found_since: late }], effects: [] })
+  })
+
   test('is an anomaly, once, where it is not safe', () => {
     const reported = notFound(newDeposit({ status: 'processing', effects: [] }), false)
     expect(anomaliesOf(reported)).toEqual(['not_found_at_provider'])
