@@ -112,7 +112,7 @@ interface Life {
   readonly request: CreatePaymentRequest
   readonly outside: Outside
   /** The payment after each of its writes. */
-  readonly versions: readonly StoredPayment[]
+  readonly versions: StoredPayment[]
 }
 
 async function live(scenario: Scenario): Promise<Life> {
@@ -156,16 +156,23 @@ const scenario = fc.record({
   direction: fc.constantFrom(...DIRECTIONS.names),
   first: fc.constantFrom('success', 'declined', 'silent', 'down'),
   second: fc.constantFrom('success', 'declined', 'silent'),
-  version: fc.nat(),
-  is_ordered: fc.boolean(),
-  // A deposit expires after 30 minutes.
-  waits_ms: fc.constantFrom(10 * MINUTE_MS, 60 * MINUTE_MS),
+  restores: fc.array(
+    fc.record({
+      version: fc.nat(),
+      // A payment has few versions before its first result.
+      is_early: fc.boolean(),
+      is_ordered: fc.boolean(),
+      // A deposit expires after 30 minutes.
+      waits_ms: fc.constantFrom(10 * MINUTE_MS, 60 * MINUTE_MS),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
 })
 
 // P18, P19
-test('a payment that is restored as it was after any write ends as before, and nothing happens twice', async () => {
+test('a payment that is restored, also repeatedly, as it was after any write ends as before, and nothing happens twice', async () => {
   await fc.assert(
-    fc.asyncProperty(scenario, async ({ direction, first, second, version, is_ordered, waits_ms }) => {
+    fc.asyncProperty(scenario, async ({ direction, first, second, restores }) => {
       const accounts = {
         first: { at_first: first, later: first },
         second: { at_first: second, later: second },
@@ -174,27 +181,27 @@ test('a payment that is restored as it was after any write ends as before, and n
       const before = whatIsOutside(outside)
       const end = versions.at(-1)
       const ended = end?.status
-      const restored = versions[version % versions.length]
-      if (restored === undefined) throw new Error('the payment has no version')
-      // A failure that the ledger has booked is looked up a day later, which is another test.
-      await restore(restored, is_ordered && ended === 'success' ? end : undefined)
-      clock.stepWall(waits_ms)
       const later = { first: ACCEPTING, second: ACCEPTING }
       const is_declined = [first, second].includes('declined') && ended !== 'success'
       const now_on = is_declined
         ? { ...later, none: { at_first: 'down', later: 'declined' } as const }
         : later
-      const next = startCrashingProcess(fixture.store, outside, {
-        direction,
-        refused_code: 0,
-        accounts: now_on,
-      })
-      next.runner.start()
-      const left = await untilEnded(fixture.store, request)
-      await next.runner.stop()
-      expect(left).toMatchObject({ status: ended, attempt: { account_id: end?.attempt.account_id } })
-      expect(left?.anomalies).toBeUndefined()
-      expect(whatIsOutside(outside)).toEqual(before)
+      for (const { version, is_early, is_ordered, waits_ms } of restores) {
+        // A later restore can be of a backup from before or after the one before.
+        const restored = versions[version % (is_early ? 3 : versions.length)]
+        if (restored === undefined) throw new Error('the payment has no version')
+        // A failure that the ledger has booked is looked up a day later, which is another test.
+        await restore(restored, is_ordered && ended === 'success' ? end : undefined)
+        clock.stepWall(waits_ms)
+        const scenario_now = { direction, refused_code: 0, accounts: now_on } as const
+        const next = startCrashingProcess(withVersions(fixture.store, versions), outside, scenario_now)
+        next.runner.start()
+        const left = await untilEnded(fixture.store, request)
+        await next.runner.stop()
+        expect(left).toMatchObject({ status: ended, attempt: { account_id: end?.attempt.account_id } })
+        expect(left?.anomalies).toBeUndefined()
+        expect(whatIsOutside(outside)).toEqual(before)
+      }
     }),
     { numRuns: propertyRuns(100) },
   )
