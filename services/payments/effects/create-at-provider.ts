@@ -56,13 +56,11 @@ export function bindCreateAtProvider(deps: ProviderCallDeps): BoundEffect<Stored
       // On a second try it is unknown whether the first one sent the request. This effect does not send it again; the
       // poll asks the provider, and may send it again within the idempotency window (P4).
       // An operation that was restored is not sent here either: its request may have left after the backup (P19).
-      if (tries > 1 || operation.restored !== undefined)
+      const { restored, record } = operation
+      if (tries > 1 || restored !== undefined || record.provider_id !== undefined)
         return applyResult(ref, { kind: 'unknown', reason: 'an earlier try may have sent the request' }, 0)
-      // A restored payment can learn of its operation before the create that it had not sent then (P4).
-      if (operation.record.provider_id !== undefined)
-        return applyResult(ref, { kind: 'unknown', reason: 'the provider has the operation' }, 0)
       const { schedule, fingerprint } = deps.accountOf(operation.payment)
-      if (!isSendKept(operation.record.account, fingerprint) || (await deps.isMoved(operation)))
+      if (!isSendKept(record.account, fingerprint) || (await deps.isMoved(operation)))
         return applyResult(ref, ACCOUNT_MOVED, 0)
       // The last question before the send: after it, only a connection to the provider is waited for.
       const state = await deps.account_states.recentStateOf(operation.payment.attempt.account_id)

@@ -2,9 +2,10 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { MerchantDetailsSchema } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { now } from '#lib/base/time.ts'
+import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { ProviderOrder } from '../connectors/connector.ts'
 import { admitWithdrawal } from '../domain/hold-decision.ts'
-import type { Payment, Refund } from '../domain/payment.ts'
+import type { Payment, Refund, StoredPayment } from '../domain/payment.ts'
 import {
   createAtProviderEffect,
   findRestoredEffect,
@@ -18,6 +19,7 @@ import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 /** The record of an attempt that was sent. */
 const SENT = { number: 1, account: { fingerprint: FINGERPRINT, at: now() } }
+const ELSEWHERE = { number: 1, account: { fingerprint: 'another account', at: now() } }
 
 const CONTACT = { email: 'a@example.com', phone: '+915550100' }
 
@@ -154,18 +156,29 @@ test('an account that is no longer configured has not answered for a restored pa
 })
 
 // P4
-test.each<[string, Partial<Payment>, number]>([
-  ['is sent while no account has reported the payment', {}, 1],
-  ['is not sent once its account has reported it', { attempts: [{ ...SENT, provider_id: 'p-1' }] }, 0],
-  ['is not sent once another account has called it pending', { pending_elsewhere: [2] }, 0],
-  ['is not sent once another account has paid it', { earlier_successes: [2] }, 0],
-  ['is not sent when the ledger may have refused it', { attempts: [{ ...SENT, is_hold_unknown: true }] }, 0],
-])('a repetition that waited %s', async (_what, changes, sent) => {
-  const { deps, creates } = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }), {
+test.each<[string, Partial<Payment>, { readonly is_moved?: true }, readonly ('create' | 'repetition')[]]>([
+  ['while no account has reported the payment', {}, {}, ['create', 'repetition']],
+  ['once its account has reported it', { attempts: [{ ...SENT, provider_id: 'p-1' }] }, {}, []],
+  ['once another account has called it pending', { pending_elsewhere: [2] }, {}, ['create']],
+  ['once another account has paid it', { earlier_successes: [2] }, {}, ['create']],
+  ['when the ledger may have refused it', { attempts: [{ ...SENT, is_hold_unknown: true }] }, {}, ['create']],
+  ['while what it needs is at another account', {}, { is_moved: true }, []],
+  ['to another account than its record says', { attempts: [ELSEWHERE] }, {}, []],
+])('what is sent %s', async (_when, changes, { is_moved = false }, sent) => {
+  const connector = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }), {
     idempotency_window_ms: Number.POSITIVE_INFINITY,
   })
-  const payment = newDeposit({ status: 'processing', attempts: [SENT], ...changes })
-  const repeat = repeatCreateEffect.newEffect(payment, {}, { at: now() })
-  await bindRepeatCreate(deps()).run({ ...repeat, tries: 1 }, { ...payment, version: 1 })
-  expect(creates).toHaveLength(sent)
+  const deps = connector.deps({ isMoved: async () => is_moved })
+  const payment = newDeposit({ attempts: [SENT], ...changes })
+  const run = async (bound: BoundEffect<StoredPayment>, { newEffect }: typeof createAtProviderEffect) => {
+    const effect = { ...newEffect(payment, {}, { at: now() }), tries: 1 }
+    await bound.run(effect, { ...payment, version: 1 })
+  }
+  await run(bindCreateAtProvider(deps), createAtProviderEffect)
+  const creates = connector.creates.length
+  await run(bindRepeatCreate(deps), repeatCreateEffect)
+  expect([creates, connector.creates.length - creates]).toEqual([
+    sent.includes('create') ? 1 : 0,
+    sent.includes('repetition') ? 1 : 0,
+  ])
 })
