@@ -4,6 +4,7 @@ import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { type ArchiveFixture, checkpointAt, LATER, openArchiveFixture } from '../archive.fixture.ts'
 import { shardOf } from '../domain/shard.ts'
 import { ledger_signer } from '../ledger.fixture.ts'
+import { BATCHES_PER_READ } from '../limits.ts'
 import { listArchivable } from './archivable-batches.ts'
 import { storeWrongCheckpoint, verifyLedger, writeJournal } from './verification.fixture.ts'
 
@@ -27,6 +28,41 @@ test('nothing of a shard with a known problem is archived, until a verification 
   expect(await archive.archive()).toBe(0)
   expect(await verifyLedger(archive.store)).toMatchObject({ problems: [] })
   expect(await archive.archive()).toBe(5)
+})
+
+// O24.1
+test.each<[string, (shard: number) => Promise<unknown>]>([
+  [
+    'a stop',
+    (shard) =>
+      archive.store.stops.update(shard, () => ({
+        shard,
+        seq: 1n,
+        description: 'altered',
+        verification_id: 'v',
+        found_at: LATER,
+        stopped_since: LATER,
+        operation_ids: [],
+      })),
+  ],
+  [
+    'a problem',
+    async (shard) => {
+      await storeWrongCheckpoint(archive.store, shard)
+      await verifyLedger(archive.store)
+    },
+  ],
+])('%s of a shard ends its list, after what was read', async (_what, happen) => {
+  const shard = shardOf('2000', 'test')
+  await writeJournal(archive.store, 2 * BATCHES_PER_READ, '2000')
+  await checkpointAt(archive.store, shard)
+  await verifyLedger(archive.store)
+  const listed: bigint[] = []
+  for await (const document of listArchivable(archive.fixture.opened, LATER, ledger_signer, 0n)) {
+    if (document.shard !== shard) continue
+    if (listed.push(document.seq) === 1) await happen(shard)
+  }
+  expect(listed).toHaveLength(BATCHES_PER_READ)
 })
 
 test('nothing behind a checkpoint that cannot be used is archived', async () => {

@@ -12,7 +12,8 @@ import { loadResumePoint } from './shard-progress.ts'
 /**
  * Lists the batches, as they are stored, that may be archived: those decided before an instant, behind the checkpoint and the resume
  * point of their shard, and not among its newest ones. So no load, commit or continued verification needs the archive. Each has been
- * verified again when it is listed. A shard that is stopped, has a known problem or an altered batch is left alone, which is logged.
+ * verified again when it is listed. A shard that is stopped, has a known problem or an altered batch is left alone, which is logged, and
+ * so is the rest of a shard in which a verification finds something while it is listed.
  */
 export async function* listArchivable(
   store: Store,
@@ -36,15 +37,9 @@ export async function* listArchivable(
 
 /** The last batch of a shard that no load, no commit and no continued verification reads; 0 or less when there is none. */
 async function lastArchivable(store: LedgerStore, shard: number, kept_whole: bigint): Promise<bigint> {
-  const { journal, stops, verifications } = store
-  const last_seq = await journal.lastSequence(shard)
+  const last_seq = await store.journal.lastSequence(shard)
   if (last_seq <= kept_whole) return 0n
-  const verified = await verifications.getShard(shard)
-  const is_stopped = (await stops.get(shard))?.stopped_since !== undefined
-  if (is_stopped || (verified && verified.problems.length + (verified.open_problems ?? 0) > 0)) {
-    log.warn({ shard }, 'a shard of the ledger is not archived, because it is stopped or has a known problem')
-    return 0n
-  }
+  const verified = await store.verifications.getShard(shard)
   const { resume_point } = await loadResumePoint(store, {
     shard,
     resume_point: verified?.resume_point,
@@ -55,14 +50,24 @@ async function lastArchivable(store: LedgerStore, shard: number, kept_whole: big
   return bounds.reduce((least, bound) => (bound < least ? bound : least))
 }
 
+/** Whether a shard is stopped or has a problem that a verification found. */
+async function isLeftAlone({ stops, verifications }: LedgerStore, shard: number): Promise<boolean> {
+  const verified = await verifications.getShard(shard)
+  const problems = verified ? verified.problems.length + (verified.open_problems ?? 0) : 0
+  if (problems === 0 && (await stops.get(shard))?.stopped_since === undefined) return false
+  log.warn({ shard }, 'a shard of the ledger is not archived, because it is stopped or has a known problem')
+  return true
+}
+
 async function* listShard(
-  { journal }: Pick<LedgerStore, 'journal'>,
+  store: LedgerStore,
   shard: number,
   before: Date,
   last_seq: bigint,
 ): AsyncGenerator<Stored<JournalDocument>> {
   for (let seq = 1n; seq <= last_seq; ) {
-    const documents = await journal.listDocuments(shard, seq, BATCHES_PER_READ)
+    if (await isLeftAlone(store, shard)) return
+    const documents = await store.journal.listDocuments(shard, seq, BATCHES_PER_READ)
     for (const document of documents) {
       // Times never go back, so all later batches are too young as well.
       if (document.seq > last_seq || document.time >= before) return
