@@ -12,7 +12,7 @@ import { applyNext, createShardState } from '../../services/balances/domain/shar
 import { credit, hold, ledger_signer, resolve } from '../../services/balances/ledger.fixture.ts'
 import { createLedger } from '../../services/balances/ledger.ts'
 import { VERIFIED_BATCHES_PER_READ } from '../../services/balances/limits.ts'
-import { JOURNAL, type JournalDocument } from '../../services/balances/store/journal.ts'
+import { JOURNAL, type JournalDocument, signStubsWith } from '../../services/balances/store/journal.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import type { BenchResult } from '../result.ts'
@@ -38,7 +38,7 @@ export async function measureJournal(directory: string, entries: number): Promis
     const archive = join(directory, `archive-${entries}`)
     let file_bytes = 0
     for await (const count of archiveDocuments(
-      { spec: JOURNAL, collection: journal, directory: archive },
+      { spec: JOURNAL, sign: signStubsWith(ledger_signer), collection: journal, directory: archive },
       listOf(whole),
     ))
       file_bytes = count.file_bytes

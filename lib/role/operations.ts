@@ -3,6 +3,7 @@ import type { Keys } from '#lib/base/crypto/keys.ts'
 import { type PersonSealer, personKeyIdOf } from '#lib/base/crypto/person-seal.ts'
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import type { Erasures } from '#lib/patterns/erasures.ts'
+import type { SignStub } from '#lib/store/archive/archived-document.ts'
 import type { CollectionSpec, Store, Stored } from '#lib/store/store.ts'
 import type { CheckContext, EnvironmentCheck } from './environment-check.ts'
 import type { Finding, Requirement } from './requirement.ts'
@@ -68,6 +69,8 @@ export interface Archivable {
    * itself. They are replaced while the list goes on. With the keys, signed documents are verified before.
    */
   list(store: Store, before: Date, keys: Keys<'journal'>): AsyncIterable<Stored<object>>
+  /** What signs the stubs, where what stays of a document must be proved also while its body is away. */
+  signWith?(keys: Keys<'journal'>): SignStub
 }
 
 /** What the commands of an installation (`migrate`, `backup`, `restore`, `verify`, `reseal`, `archive`, `doctor`) need of a role. */

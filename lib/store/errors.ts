@@ -40,16 +40,14 @@ export class BlobGone extends Error {
 
 /**
  * The body of an archived document cannot be read: no directory is configured, or its file is missing, damaged or too slow. `file` is
- * its name, without the directory. `is_altered`: the stub is wrong, not the file: no run of `archive` wrote it for this document.
+ * its name, without the directory.
  */
 export class ArchiveUnavailable extends Unavailable {
   override readonly name = 'ArchiveUnavailable'
   readonly file: string
-  readonly is_altered: boolean
 
-  constructor(file: string, reason: string, { is_altered = false } = {}) {
+  constructor(file: string, reason: string) {
     super(`the archive file ${file} cannot be read: ${reason}`)
     this.file = file
-    this.is_altered = is_altered
   }
 }

@@ -60,6 +60,7 @@ export async function archiveCollection({
   let printed = 0
   const target = {
     spec,
+    sign: archivable.signWith?.(keys),
     directory,
     collection: await store.collection<Body>(spec),
     async createFile(...parameters: Parameters<typeof createArchiveFile>) {

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import type { Variables } from '#lib/base/config/config.ts'
 import { testKeys, testMasterKey } from '#lib/base/crypto/keys.fixture.ts'
 import { type Clock, clock, machineClock, useClock } from '#lib/base/time.ts'
 import type { RoleName } from '#lib/role/role.ts'
@@ -28,26 +29,23 @@ afterEach(() => rm(home, { recursive: true, force: true }))
 const directory = (): string => join(home, 'archive')
 
 function run(...words: string[]): Promise<void> {
-  return runWith(directory(), ...words)
+  return runWith({}, ...words)
 }
 
-/** Runs the command where `MULTIHUB_ARCHIVE` is this path. */
-function runWith(configured: string | undefined, ...words: string[]): Promise<void> {
+/** Runs the command with other settings. */
+function runWith(others: Variables, ...words: string[]): Promise<void> {
   const variables = {
     MULTIHUB_HOME: home,
     MULTIHUB_MASTER_KEYS: testMasterKey('test'),
-    MULTIHUB_ARCHIVE: configured,
+    MULTIHUB_ARCHIVE: directory(),
+    ...others,
   }
   const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
   return archive([...words, directory()], variables, output)
 }
 
-function runVerify(): Promise<void> {
-  const variables = {
-    MULTIHUB_HOME: home,
-    MULTIHUB_MASTER_KEYS: testMasterKey('test'),
-    MULTIHUB_ARCHIVE: directory(),
-  }
+function runVerify(keys: Variables = { MULTIHUB_MASTER_KEYS: testMasterKey('test') }): Promise<void> {
+  const variables = { MULTIHUB_HOME: home, MULTIHUB_ARCHIVE: directory(), ...keys }
   const output = { printLine: (line: string) => void lines.push(line), printProgress: () => {} }
   return verify([], variables, output)
 }
@@ -89,12 +87,12 @@ const DAY_MS = 86_400_000
 const dayIn = (days: number): string => new Date(clock.now_ms() + days * DAY_MS).toISOString().slice(0, 10)
 
 /** Archives as a run does two days later, when the batches of now are old enough. */
-async function archiveLater(): Promise<void> {
+async function archiveLater(keys: Variables = {}): Promise<void> {
   const day = dayIn(1)
   using _later = {
     [Symbol.dispose]: useClock({ ...machineClock, now_ms: () => machineClock.now_ms() + 2 * DAY_MS }),
   }
-  await run('--before', day)
+  await runWith(keys, '--before', day)
 }
 
 test('all but the newest 1,024 batches of a shard are archived, checked and put back', async () => {
@@ -128,6 +126,20 @@ test('a verification waits longer for a file than a request', async () => {
   await runVerify()
   expect(lines).toContain('balances: 6 archived documents of journal, 0 unreadable')
   expect(delays_ms.filter((delay_ms) => delay_ms > 1_900 && delay_ms <= 2_000)).toEqual([])
+})
+
+// B4.8
+test('what stays of a batch is signed with the active key of the ledger', async () => {
+  const old_key = testMasterKey('test')
+  const rotated = {
+    MULTIHUB_MASTER_KEYS: `${testMasterKey('new')},${old_key}`,
+    MULTIHUB_ACTIVE_KEY: 'new',
+  }
+  await createLedger(BACKUP_ORDER)
+  await archiveLater(rotated)
+  await runVerify(rotated)
+  await expect(runVerify()).rejects.toThrow('problem')
+  expect(lines).toContainEqual(expect.stringContaining('was not signed with a key of the ledger (new)'))
 })
 
 test('without the keys of the journal nothing is archived', async () => {
@@ -181,11 +193,13 @@ test.each([
 test('the directory is the directory that MULTIHUB_ARCHIVE names for the processes, by whatever path', async () => {
   await createLedger()
   for (const words of [['--before', dayIn(-2)], ['--check'], ['--restore']]) {
-    await expect(runWith(undefined, ...words)).rejects.toThrow('set MULTIHUB_ARCHIVE')
-    await expect(runWith(home, ...words)).rejects.toThrow(`the processes read ${home}`)
+    await expect(runWith({ MULTIHUB_ARCHIVE: undefined }, ...words)).rejects.toThrow('set MULTIHUB_ARCHIVE')
+    await expect(runWith({ MULTIHUB_ARCHIVE: home }, ...words)).rejects.toThrow(`the processes read ${home}`)
   }
-  await expect(runWith(join(home, 'x', '..', 'archive'), '--check')).resolves.toBe(undefined)
+  await expect(runWith({ MULTIHUB_ARCHIVE: join(home, 'x', '..', 'archive') }, '--check')).resolves.toBe(
+    undefined,
+  )
   await mkdir(directory())
   await symlink(directory(), join(home, 'link'))
-  await expect(runWith(join(home, 'link'), '--check')).resolves.toBe(undefined)
+  await expect(runWith({ MULTIHUB_ARCHIVE: join(home, 'link') }, '--check')).resolves.toBe(undefined)
 })

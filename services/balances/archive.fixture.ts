@@ -8,7 +8,7 @@ import type { Collection, Store } from '#lib/store/store.ts'
 import { saveCheckpoint } from './checkpoints/checkpoint.ts'
 import { applyNext, createShardState } from './domain/shard-state.ts'
 import { ledger_signer, openFixture } from './ledger.fixture.ts'
-import { JOURNAL, type JournalDocument } from './store/journal.ts'
+import { JOURNAL, type JournalDocument, signStubsWith } from './store/journal.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { listArchivable } from './verification/archivable-batches.ts'
 
@@ -32,7 +32,8 @@ export async function openArchiveFixture() {
     documents: AsyncIterable<object>,
     collection: Pick<Collection<JournalDocument>, 'replace'> = stored,
   ): Promise<number> {
-    const target = { spec: JOURNAL, collection: collection as Collection<never>, directory }
+    const sign = signStubsWith(ledger_signer)
+    const target = { spec: JOURNAL, sign, collection: collection as Collection<never>, directory }
     let archived = 0
     for await (const count of archiveDocuments(target, documents as AsyncIterable<never>))
       archived = count.archived
@@ -62,6 +63,8 @@ export async function openArchiveFixture() {
         },
       })
     },
+    /** The database, in which archived documents are whole. */
+    wholeFrom,
     /** The journal with whole documents. */
     whole: () => wholeFrom(directory).collection<JournalDocument>(JOURNAL),
     /** Archives these batches, wherever they are. */

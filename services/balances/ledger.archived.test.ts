@@ -4,18 +4,15 @@ import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { isStub } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
-import { eventually } from '../../test/support/eventually.ts'
 import { type ArchiveFixture, checkpointAt, LATER, openArchiveFixture } from './archive.fixture.ts'
-import { CorruptJournal } from './domain/hash-chain.ts'
 import { shardOf } from './domain/shard.ts'
 import { credit, hold, ledger_signer, resolve } from './ledger.fixture.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { createDataCheck, operations } from './operations.ts'
 import type { JournalDocument } from './store/journal.ts'
 import type { LedgerStore } from './store/ledger-store.ts'
-import { getVerification, startVerification } from './use-cases/verification.ts'
-import { verifyLedger } from './verification/verification.fixture.ts'
-import { createVerifier } from './verification/verifier.ts'
+import { getVerification } from './use-cases/verification.ts'
+import { verifyLedger, writeJournal } from './verification/verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -251,6 +248,18 @@ describe('without the archive', () => {
     expect(await failureOf(ledger.getEntry('test', '1000', 'a'))).toBeInstanceOf(ArchiveUnavailable)
   })
 
+  // B4.6
+  test('a list begins at the first batch after the archived ones, also by its time', async () => {
+    // Each has a time of its own.
+    await writeJournal(archive.store, 6)
+    await checkpointAt(archive.store, SHARD)
+    await verifyLedger(archive.store)
+    expect(await archive.archive()).toBe(5)
+    const ledger = begin(archive.store_without_archive)
+    const created_from = new Date(6)
+    expect(await ledger.listEntries({ ...statement, created_from })).toMatchObject([{ seq: 6n }])
+  })
+
   test('a shard without a checkpoint is not loaded, and not corrupt', async () => {
     await write()
     await archive.archive()
@@ -321,54 +330,6 @@ describe('a damaged archive', () => {
     await damageFiles()
     expect(await ledger.submit('test', credit('a', 100n))).toMatchObject({ recorded: { seq: 1n } })
   })
-
-  test.each<[string, Partial<JournalDocument>, string]>([
-    ['its time', { time: new Date(0) }, 'does not match its hash'],
-    ['the batch before it', { previous_hash: 'another' }, 'does not match its hash'],
-    ['its ids', { ids: ['another'] }, 'the indexed lists'],
-    ['its statements', { statements: [] }, 'the indexed lists'],
-    ['its hash', { hash: 'f'.repeat(64) }, 'was not signed'],
-    ['its signature', { signature: 'k.00' }, 'was not signed'],
-  ])('is told from an altered stub, whose shard is corrupt: %s', async (_what, changes, message) => {
-    await write()
-    await archive.archive()
-    await alterStub(2n, changes)
-    const failure = await failureOf(archive.store.journal.getBatch(SHARD, 2n))
-    expect(failure).toBeInstanceOf(CorruptJournal)
-    expect(failure).toHaveProperty('message', expect.stringContaining(message))
-    if (message === 'was not signed')
-      await expect(archive.store.journal.getHash(SHARD, 2n)).rejects.toThrow(message)
-    await startVerification(archive.store.verifications, true)
-    const verifier = createVerifier(archive.store, trustedClock, 'test', 0)
-    verifier.wake()
-    const stops = await eventually(
-      () => archive.store.stops.listStopped(),
-      (listed = []) => listed.length > 0,
-    )
-    await verifier.stop()
-    expect(stops).toMatchObject([{ shard: SHARD, seq: 2n }])
-  })
-
-  test('the body of another batch is no body of this one', async () => {
-    await write()
-    await archive.archive()
-    const other: object = (await archive.stored.get({ shard: SHARD, seq: 1n })) ?? {}
-    await alterStub(2n, { ...('archived' in other && { archived: other.archived }) })
-    expect(await failureOf(archive.store.journal.getBatch(SHARD, 2n))).toBeInstanceOf(ArchiveUnavailable)
-  })
-})
-
-test('a stub with a place of a newer form makes no shard corrupt, and a verification stops nothing', async () => {
-  await write()
-  await archive.archive()
-  const stub: object = (await archive.stored.get({ shard: SHARD, seq: 2n })) ?? {}
-  const place = 'archived' in stub && Array.isArray(stub.archived) ? stub.archived : []
-  await alterStub(2n, { archived: [...place, 'newer'] })
-  expect(await failureOf(archive.store.journal.getBatch(SHARD, 2n))).toBeInstanceOf(ArchiveUnavailable)
-  expect((await verifyLedger(archive.store)).problems).toEqual([
-    expect.stringContaining('the stub names no place in an archive'),
-  ])
-  expect(await archive.store.stops.listStopped()).toEqual([])
 })
 
 test('a store that was opened without the wrapper calls no shard corrupt', async () => {

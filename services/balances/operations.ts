@@ -9,7 +9,7 @@ import { CorruptJournal, NewerBatchFormat } from './domain/hash-chain.ts'
 import { environmentOfShard, isShard, SHARDS, shardOf } from './domain/shard.ts'
 import { createShardState } from './domain/shard-state.ts'
 import { missingLedgerHeads } from './store/exported-heads.ts'
-import { JOURNAL, type JournalDocument } from './store/journal.ts'
+import { JOURNAL, type JournalDocument, signStubsWith } from './store/journal.ts'
 import { checkJournalSigner } from './store/journal-signers.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { weighShards } from './store/weigh-shards.ts'
@@ -26,7 +26,13 @@ import { type Pace, replayJournal } from './verification/replay-journal.ts'
 export const operations: RoleOperations = {
   name: 'balances',
   openCollections: (store) => openLedgerStore(store, NO_SIGNER),
-  archives: [{ spec: JOURNAL, list: (store, before, keys) => listArchivable(store, before, keys.journal) }],
+  archives: [
+    {
+      spec: JOURNAL,
+      list: (store, before, keys) => listArchivable(store, before, keys.journal),
+      signWith: (keys) => signStubsWith(keys.journal),
+    },
+  ],
   weighRanges: async (store, since) => ({ spec: JOURNAL, weights: await weighShards(store, since) }),
   checkSigner: checkJournalSigner,
   checkData: async (store, readDocuments, _variables, keys) =>

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { archiveDocuments } from '#lib/store/archive/archive-documents.ts'
 import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
-import type { ArchivedSpec } from '#lib/store/archive/archived-document.ts'
+import { type ArchivedSpec, signedTextOf } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable, Conflict, Duplicate } from '#lib/store/errors.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import { propertyRuns } from '../support/property-runs.ts'
@@ -78,6 +78,37 @@ export function archiveSuite(subject: StoreUnderTest): void {
       expect(await items.find('by_rank', { equals: ['a', 3] }, { limit: 10 })).toEqual([whole])
       expect(await items.get({ shop: 'a', id: 1 }, { without_body: true })).toEqual(stub)
       expect(await items.find('key', { equals: ['a'] }, { limit: 10, without_body: true })).toEqual([stub])
+    })
+
+    test('are signed with all that stays in the database, in whatever form the store keeps it', async () => {
+      const { spec, stored, opened } = await openArchived()
+      const item = await stored.insert({
+        shop: 'a',
+        id: 2n ** 62n,
+        rank: 3,
+        code: 'ä\n"',
+        tags: ['x', 'y'],
+        serials: [7n, 8n],
+        due: { at: new Date(0), bytes: Buffer.from([0, 255]), share: 0.5, is_late: false, none: null },
+        text: 'long',
+      })
+      const sign = (text: string): string => `signature of ${text}`
+      for await (const _count of archiveDocuments(
+        { spec, sign, collection: stored, directory },
+        listOf([item]),
+      ));
+      const [stub] = await stored.find('key', { equals: ['a'] }, { limit: 1 })
+      if (!stub) throw new Error('the stub is gone')
+      const { text, signature } = signedTextOf(stub)
+      expect(signature).toBe(sign(text))
+      for (const field of ['shop', 'id', 'rank', 'code', 'tags', 'serials', 'due'])
+        expect(signedTextOf({ ...stub, [field]: 'another' }).text).not.toBe(text)
+      const { archived } = stub
+      const parts: readonly unknown[] = Array.isArray(archived) ? archived : []
+      for (const at of parts.slice(0, -1).keys())
+        expect(signedTextOf({ ...stub, archived: parts.with(at, 'another') }).text).not.toBe(text)
+      expect(signedTextOf({ ...stub, more: 1 }).text).not.toBe(text)
+      expect(await (await opened()).get({ shop: 'a', id: 2n ** 62n })).toMatchObject({ text: 'long' })
     })
 
     test('keep their identity: the same key and unique values are refused', async () => {
@@ -181,7 +212,7 @@ export function archiveSuite(subject: StoreUnderTest): void {
         null,
         {},
         [],
-        [run, offset, bytes, line, digest, 'more'],
+        [run, offset, bytes, line, digest, 'signature', 'more'],
         ['../outside', offset, bytes, line, digest],
         [`${run}.jsonl.gz/../outside`, offset, bytes, line, digest],
         ['2026-11-29-0123456789ab', offset, bytes, line, digest],

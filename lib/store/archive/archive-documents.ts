@@ -12,6 +12,7 @@ import {
   isStub,
   LINE_BYTES_MAX,
   lineOf,
+  type SignStub,
   stubOf,
   wholeOf,
 } from './archived-document.ts'
@@ -25,9 +26,10 @@ export interface ArchiveCount {
   readonly file_bytes: number
 }
 
-/** The collection as it is stored, where its files are, and, for tests, how they are made. */
+/** The collection as it is stored, what signs its stubs if they are signed, where its files are, and, for tests, how they are made. */
 export interface ArchiveTarget {
   readonly spec: ArchivedSpec
+  readonly sign?: SignStub | undefined
   readonly collection: Pick<Collection<object>, 'replace'>
   readonly directory: string
   readonly createFile?: typeof createArchiveFile
@@ -102,14 +104,14 @@ async function* blocksOf(
 }
 
 async function archiveBlock(
-  { spec, collection, directory }: ArchiveTarget,
+  { spec, sign, collection, directory }: ArchiveTarget,
   file: ArchiveFile,
   lines: readonly Line[],
 ): Promise<ArchiveCount> {
   const block = await file.append(lines.map(({ bytes }) => bytes))
   const stubs = lines.map(({ document, bytes }, line) => {
     const place: ArchivePlace = { ...block, line, digest: digestOf(bytes) }
-    return { document, stub: stubOf(spec, document, place) }
+    return { document, stub: stubOf(spec, document, place, sign) }
   })
   // A reader of its own: what is compared comes from the file.
   const reader = createArchiveReader(directory, COMMAND_LIMITS)

@@ -11,6 +11,7 @@ import { fromExtendedJson, toExtendedJson } from './extended-json.ts'
 //   { key, kept fields, version,                            {"collection":"payments","key":{…},"body":{…}}
 //     archived: [run, offset, bytes, line, digest] }    ──▶ {"collection":"payments","key":{…},"body":{…}}
 //
+// Where documents are signed, the place ends with a signature over the stub, which so proves itself while its file is away.
 // The place has no names of fields, and the run is what differs in the names of files: there may be 10^9 stubs.
 // The key, the identity and what is indexed never leave the database, so that a document still meets itself there.
 
@@ -23,6 +24,9 @@ export interface ArchivePlace {
   /** The SHA-256 of the line, without its end. */
   readonly digest: Uint8Array
 }
+
+/** Returns the signature of the text of a stub. */
+export type SignStub = (text: string) => string
 
 /** The declaration of a collection whose documents can be archived. */
 export type ArchivedSpec = CollectionSpec & Required<Pick<CollectionSpec, 'archive'>>
@@ -63,12 +67,37 @@ function divide(
   return { kept, body }
 }
 
-/** The stub of a document whose body is at a place. */
-export function stubOf(spec: ArchivedSpec, document: Body, place: ArchivePlace): Body {
-  const { file, offset, bytes, line, digest } = place
+/** The stub of a document whose body is at a place, signed if `sign` is given. */
+export function stubOf(
+  spec: ArchivedSpec,
+  document: Body,
+  { file, offset, bytes, line, digest }: ArchivePlace,
+  sign?: SignStub,
+): Body {
   const run = FILE_NAME.exec(file)?.groups?.['run']
   if (run === undefined) throw new TypeError(`${file} is not the name of a file of an archive`)
-  return { ...divide(spec, document).kept, [FIELD]: [run, offset, bytes, line, digest] }
+  const { kept } = divide(spec, document)
+  const place = [run, offset, bytes, line, digest]
+  return { ...kept, [FIELD]: sign ? [...place, sign(textOf(kept, place))] : place }
+}
+
+/** The signature of a stub and the text that it must cover; both are empty for a stub without a signature. */
+export function signedTextOf(stub: Body): { readonly text: string; readonly signature: string } {
+  const { version: _, [FIELD]: stored, ...kept } = stub
+  const signature: unknown = Array.isArray(stored) ? stored.at(-1) : undefined
+  try {
+    if (Array.isArray(stored) && typeof signature === 'string')
+      return { text: textOf(kept, stored.slice(0, -1)), signature }
+  } catch {
+    // A value that no document can hold.
+  }
+  return { text: '', signature: '' }
+}
+
+/** All fields and parts, also those that only a newer release knows, in an order that no store changes. */
+function textOf(kept: Body, place: readonly unknown[]): string {
+  const fields = Object.entries(kept).sort(([one], [other]) => (one < other ? -1 : 1))
+  return toExtendedJson([fields, place])
 }
 
 /** The whole document of a stub and its body. What stayed in the stub may have changed since, and counts. */
@@ -103,7 +132,7 @@ export function bodyIn(
   // Its digest says that `lineOf` has made it.
   const { collection, key, body } = fromExtendedJson(Buffer.from(line).toString()) as Record<string, unknown>
   if (collection !== spec.name || toExtendedJson(key) !== toExtendedJson(keyFieldsOf(spec, stub)))
-    throw new ArchiveUnavailable(file, 'it has the line of another document', { is_altered: true })
+    throw new ArchiveUnavailable(file, 'it has the line of another document')
   return body as Body
 }
 
@@ -124,18 +153,16 @@ const FILE_NAME = /^[a-z][a-z0-9_]{0,49}-(?<run>\d{4}-\d{2}-\d{2}-[0-9a-f]{12})\
  */
 export function placeOf({ name }: CollectionSpec, stub: Body): ArchivePlace {
   const stored: unknown = stub[FIELD]
-  const [run, offset, bytes, line, digest, ...more]: readonly unknown[] = Array.isArray(stored) ? stored : []
+  const parts: readonly unknown[] = Array.isArray(stored) ? stored : []
+  const [run, offset, bytes, line, digest, _signature, ...more] = parts
   const file = `${name}-${String(run)}.jsonl.gz`
-  const is_named = FILE_NAME.exec(file)?.groups?.['run'] === run
+  const is_named = FILE_NAME.exec(file)?.groups?.['run'] === run && more.length === 0
   const is_placed =
     isCount(offset, Number.MAX_SAFE_INTEGER - BLOCK_BYTES_MAX) &&
     isCount(bytes, BLOCK_BYTES_MAX) &&
     isCount(line, LINES_MAX)
-  if (!is_named || !is_placed || !(digest instanceof Uint8Array) || more.length > 0) {
-    // A place with more parts may be the place of a newer release.
-    const is_altered = more.length === 0
-    throw new ArchiveUnavailable('of a stub', 'the stub names no place in an archive', { is_altered })
-  }
+  if (!is_named || !is_placed || !(digest instanceof Uint8Array))
+    throw new ArchiveUnavailable('of a stub', 'the stub names no place in an archive')
   return { file, offset, bytes, line, digest }
 }
 

@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals'
 import type { Collection, Store } from '#lib/store/store.ts'
+import { openArchiveFixture } from '../archive.fixture.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, hold, ledger_signer, openFixture } from '../ledger.fixture.ts'
+import { writeJournal } from '../verification/verification.fixture.ts'
 import { openJournal } from './journal.ts'
 
 const SHARD = shardOf('1000', 'test')
@@ -47,3 +49,17 @@ test.each(['amount', 'available', 'held'] as const)(
     await expect(altered.getBatch(SHARD, 1n)).rejects.toThrow('does not have the form of a batch')
   },
 )
+
+// A server takes what `Store` refuses to write.
+test.each<[string, Readonly<Record<string, unknown>>]>([
+  ['has a time with the same text as the true one', { time: { $date: '1970-01-01T00:00:00.001Z' } }],
+  ['has a value that no document can hold', { more: new Date(Number.NaN) }],
+])('a stub is corrupt that %s', async (_what, change) => {
+  await using archive = await openArchiveFixture()
+  await writeJournal(archive.store, 1)
+  await archive.archiveBatches(SHARD, [1n])
+  const journal = await openJournal(withFields(archive.fixture.opened, {}), ledger_signer)
+  expect(await journal.getHash(SHARD, 1n)).toMatch(/^[0-9a-f]{64}$/)
+  const altered = await openJournal(withFields(archive.fixture.opened, change), ledger_signer)
+  await expect(altered.getHash(SHARD, 1n)).rejects.toThrow('was not signed')
+})

@@ -1,8 +1,8 @@
 import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
-import { listOf, record, TEXT } from '#lib/base/stored-fields.ts'
+import { type FieldsOf, listOf, record, TEXT } from '#lib/base/stored-fields.ts'
 import { clock } from '#lib/base/time.ts'
 import { type AppendResult, appendResultOf } from '#lib/patterns/journal/commit-batch.ts'
-import { isStub } from '#lib/store/archive/archived-document.ts'
+import { isStub, type SignStub, signedTextOf } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import type { CollectionSpec, Store, Stored } from '#lib/store/store.ts'
 import { counter, histogram } from '#lib/telemetry/metrics.ts'
@@ -57,21 +57,20 @@ export interface JournalDocument extends Batch {
   readonly signature: string
 }
 
-const hasSignedForm = record<Pick<JournalDocument, 'hash' | 'signature'>>({
-  hash: TEXT,
-  signature: TEXT,
-}).isValid
-
-const hasBatchForm = record<JournalDocument>({
+const STORED: FieldsOf<JournalDocument> = {
   ...STORED_BATCH,
   ids: listOf(TEXT),
   statements: listOf(TEXT),
   signature: TEXT,
-}).isValid
+}
+const { entries: _entries, token: _token, ...KEPT } = STORED
+const hasBatchForm = record(STORED).isValid
+const hasStubForm = record(KEPT).isValid
 
 /**
  * The collection of batches. What stays of an archived batch is its fence, the ids and statements that are indexed, its time, and what
- * proves its content: the signature proves the hash, and the hash its body, which is `entries` and `token`.
+ * proves its content: the signature proves the hash, and the hash its body, which is `entries` and `token`. The signature of the stub
+ * proves what stays while the body is away: whoever can write the database cannot give a batch other ids that way.
  */
 export const JOURNAL = {
   name: 'journal',
@@ -91,25 +90,35 @@ export function signedHead({ shard, seq, hash }: Pick<Batch, 'shard' | 'seq' | '
   return `journal ${shard} ${seq} ${hash}`
 }
 
+/** Signs the stubs of archived batches. */
+export function signStubsWith(signer: Pick<Signer, 'sign'>): SignStub {
+  return (text) => signer.sign(signedStub(text))
+}
+
+function signedStub(text: string): string {
+  return `stub ${text}`
+}
+
 /** Opens the collection `journal`. The formats differ from those of this release only in tests. */
 export async function openJournal(
   store: Store,
   signer: Signer,
   { written, read_max }: BatchFormats = BATCH_FORMATS,
 ) {
-  const collection = await store.collection<JournalDocument>(JOURNAL)
-  const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)
+  const { collection, batchOf, proved } = await openDocuments(store, signer, read_max)
   const lastSequence = async (shard: number): Promise<bigint> => {
-    const [last] = await collection.find('key', { equals: [shard] }, { limit: 1, reverse: true })
+    const options = { limit: 1, reverse: true, without_body: true }
+    const [last] = await collection.find('key', { equals: [shard] }, options)
     return last?.seq ?? 0n
   }
   const firstSequenceFrom = async (shard: number, instant: Date): Promise<bigint | undefined> => {
-    const [first] = await collection.find('by_time', { equals: [shard], from: instant }, { limit: 1 })
+    const options = { limit: 1, without_body: true }
+    const [first] = await collection.find('by_time', { equals: [shard], from: instant }, options)
     if (first === undefined) return undefined
     // Times never go back. So when this batch and the one before it have their true times, no altered time hides a batch.
-    const { seq } = batchOf(first)
-    const before = await collection.get({ shard, seq: seq - 1n })
-    if (before) batchOf(before)
+    const { seq } = proved(first)
+    const before = await collection.get({ shard, seq: seq - 1n }, { without_body: true })
+    if (before) proved(before)
     return seq
   }
   return {
@@ -129,20 +138,17 @@ export async function openJournal(
     /** The hash of the batch at a position, by a linearizable read. The hash of an archived batch is known without the archive. */
     async getHash(shard: number, seq: bigint): Promise<string | undefined> {
       const document = await collection.get({ shard, seq }, { linearizable: true, without_body: true })
-      if (document === undefined || !isStub(document)) return document && batchOf(document).hash
-      assertSigned(document, signer)
-      return document.hash
+      return document && proved(document).hash
     },
     /** Reads at most `limit` batches in order, starting with `seq`. */
     async listBatches(shard: number, seq: bigint, limit: number): Promise<Batch[]> {
       return (await collection.find('key', { equals: [shard], from: seq }, { limit })).map(batchOf)
     },
-    /** At most `limit` batches in order, as they are stored, starting with `seq`. Those that are not archived are verified. */
+    /** At most `limit` batches in order, as they are stored, starting with `seq`. */
     async listDocuments(shard: number, seq: bigint, limit: number): Promise<Stored<JournalDocument>[]> {
       const options = { limit, without_body: true }
       const documents = await collection.find('key', { equals: [shard], from: seq }, options)
-      for (const document of documents) if (!isStub(document)) batchOf(document)
-      return documents
+      return documents.map(proved)
     },
     /** The `seq` of the last batch, 0 when there is none. */
     lastSequence,
@@ -150,10 +156,11 @@ export async function openJournal(
     async findByEntryId(shard: number, entry_id: string, limit: number): Promise<Batch[]> {
       return (await collection.find('by_entry_id', { equals: [shard, entry_id] }, { limit })).map(batchOf)
     },
-    /** Whether a batch has this id, by the index alone: the batch is neither verified nor read from the archive. */
+    /** Whether a batch has this id, or a stub that the ledger has signed. A whole batch is verified when it is read. */
     async hasEntryId(shard: number, entry_id: string): Promise<boolean> {
       const options = { limit: 1, without_body: true }
-      return (await collection.find('by_entry_id', { equals: [shard, entry_id] }, options)).length > 0
+      const [document] = await collection.find('by_entry_id', { equals: [shard, entry_id] }, options)
+      return document !== undefined && (!isStub(document) || isSigned(document, signer))
     },
     /**
      * Makes the next reads of a shard include every batch that was committed before the call: a linearizable read, after
@@ -190,6 +197,23 @@ export async function openJournal(
   }
 }
 
+/** The documents, and what proves them: it throws `CorruptJournal` for one that neither the ledger nor `archive` wrote like that. */
+async function openDocuments(store: Store, signer: Signer, read_max: number) {
+  const assertProved = (stub: object): void => assertSigned(stub as JournalDocument, signer)
+  const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)
+  const archive = { ...JOURNAL.archive, assertProved }
+  return {
+    collection: await store.collection<JournalDocument>({ ...JOURNAL, archive }),
+    batchOf,
+    /** The document as it is stored: a batch, or a stub without its body. */
+    proved<D extends JournalDocument>(document: D): D {
+      if (isStub(document)) assertSigned(document, signer)
+      else batchOf(document)
+      return document
+    },
+  }
+}
+
 /** Ids have no control characters and are not empty, so the keys of different statements differ. */
 function statementKey({ merchant_id, payment_id, currency, kind }: Omit<Statement, 'shard'>): string {
   if (payment_id !== undefined) return `${merchant_id}\n${payment_id}`
@@ -222,8 +246,10 @@ function indexedLists({ format, entries }: Batch): Pick<JournalDocument, 'ids' |
 function batchFrom(document: JournalDocument, signer: Signer, read_max: number): Batch {
   const { ids, statements, signature, ...batch } = document
   const { shard, seq, format } = batch
-  if (isStub(document))
+  if (isStub(document)) {
+    assertSigned(document, signer)
     throw new ArchiveUnavailable('of a batch', 'the journal was opened without an archive')
+  }
   // A newer format may have other fields, so its documents are not checked further.
   if (Number.isSafeInteger(document.format) && document.format > read_max) {
     if (!hasBatchForm(document) || !hasOtherFormat(document, read_max))
@@ -241,13 +267,26 @@ function batchFrom(document: JournalDocument, signer: Signer, read_max: number):
   return batch
 }
 
-/** Throws `CorruptJournal` unless a key of the ledger has signed the position and the hash of a batch, archived or not. */
+/** Throws `CorruptJournal` unless a key of the ledger has signed a batch, or what stays of it in its stub. */
 function assertSigned(document: JournalDocument, signer: Signer): void {
-  const { shard, seq, signature } = document
-  if (hasSignedForm(document) && signer.verify(signedHead(document), signature)) return
+  if (isSigned(document, signer)) return
+  const { shard, seq } = document
+  const { signature } = signedPartOf(document)
   throw new CorruptJournal(
-    `shard ${shard}: batch ${seq} was not signed with a key of the ledger (${keyIdOfSignature(String(signature))}); it was altered, or its key is not configured`,
+    `shard ${shard}: batch ${seq} was not signed with a key of the ledger (${keyIdOfSignature(signature)}); it was altered, or its key is not configured`,
   )
+}
+
+function isSigned(document: JournalDocument, signer: Signer): boolean {
+  const { text, signature } = signedPartOf(document)
+  return signer.verify(text, signature)
+}
+
+/** The signature of a document, and what it must cover. A stub without the fields of a batch has no signature. */
+function signedPartOf(document: JournalDocument): { readonly text: string; readonly signature: string } {
+  if (!isStub(document)) return { text: signedHead(document), signature: document.signature }
+  const { text, signature } = signedTextOf(document)
+  return { text: signedStub(text), signature: hasStubForm(document) ? signature : '' }
 }
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {

@@ -111,29 +111,6 @@ describe('without the archive', () => {
   })
 })
 
-test.each<[string, () => Promise<unknown>, string]>([
-  ['a place that no run wrote', async () => ['forged'], 'the stub names no place in an archive'],
-  ['the place of another batch', () => placeOf(1n), 'it has the line of another document'],
-])('a stub with other ids and %s stops its shard', async (_what, archived, problem) => {
-  await book(['a'], ['b'], ['c'])
-  await checkpointAt(archive.store, SHARD)
-  await verifyLedger(archive.store)
-  await archive.archive()
-  const stub = await archive.stored.get({ shard: SHARD, seq: 2n })
-  if (stub === undefined) throw new Error('the batch is not stored')
-  const forged = { ...stub, ids: ['forged'], archived: await archived() }
-  await archive.stored.replace(forged, stub.version)
-  const { problems } = await verifyLedger(archive.store)
-  expect(problems).toEqual([expect.stringContaining(problem)])
-  expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 2n }])
-})
-
-/** The place in a stub. */
-async function placeOf(seq: bigint): Promise<unknown> {
-  const stub: object = (await archive.stored.get({ shard: SHARD, seq })) ?? {}
-  return 'archived' in stub ? stub.archived : undefined
-}
-
 /** Alters the token of a batch, or takes the alteration back. */
 async function alter(seq: bigint): Promise<void> {
   const document = await archive.stored.get({ shard: SHARD, seq })

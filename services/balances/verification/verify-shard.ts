@@ -77,9 +77,8 @@ export async function verifyShard(
         continue
       }
       // The journal cannot be replayed further. The other shards are still verified.
-      if (error instanceof CorruptJournal || error.is_altered) {
-        await stopAt({ seq, description: error.message })
-      } else {
+      if (error instanceof CorruptJournal) await stopAt({ seq, description: error.message })
+      else {
         report('archive')(seq, error.message)
         const later = await loadTwice(deps, { shard, resume_point: pointBeyond(begun, seq) })
         if (later.problem) await stopAt(later.problem)
