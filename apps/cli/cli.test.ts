@@ -90,7 +90,9 @@ test('exit codes: 1 refused, 2 wrong usage, 3 unreachable', async () => {
   expect(refused).toMatchObject({
     code: 1,
     out: '',
-    err: expect.stringMatching(/^refused 1003: .*merchant_id.*\(request [0-9a-f-]+\)\n"multihub search ID"/),
+    err: expect.stringMatching(
+      /^refused 1003: .*merchant_id.*\(request [0-9a-f-]+\)\n"\.\/multihub search ID"/,
+    ),
   })
   expect(
     await run(['merchants', 'show', '1'], {
@@ -98,7 +100,7 @@ test('exit codes: 1 refused, 2 wrong usage, 3 unreachable', async () => {
     }),
   ).toMatchObject({
     code: 1,
-    err: expect.stringContaining('multihub login'),
+    err: expect.stringContaining('./multihub login'),
   })
   for (const words of [
     ['merchants', 'show'],

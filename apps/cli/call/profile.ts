@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { OWN_NAME } from '../output/own-name.ts'
 import type { CommonFlags } from '../request/common-flags.ts'
 import { CommandError, type Terminal } from '../terminal.ts'
 import { isThisMachine } from './insecure-address.ts'
@@ -36,7 +37,7 @@ export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
   if (account.url === undefined || account.token === undefined)
     throw new CommandError(
       2,
-      `there is no ${account.url === undefined ? 'address of a back office' : 'token for it'}: run "multihub login", give --url and --token, or run "npm start" in this folder`,
+      `there is no ${account.url === undefined ? 'address of a back office' : 'token for it'}: run "${OWN_NAME} login", give --url and --token, or run "npm start" in this folder`,
     )
   const is_of_profile = flags.url === undefined || flags.url === other?.url
   const insecure = acceptsInsecure(terminal) || (is_of_profile && other?.insecure === true)
@@ -78,7 +79,7 @@ function readStored({ profile }: CommonFlags, terminal: Terminal): PartialAccoun
   const found = profiles[name ?? 'default']
   if (found !== undefined) return found
   if (name !== undefined)
-    throw new CommandError(2, `there is no profile ${name}: run "multihub login --profile ${name}"`)
+    throw new CommandError(2, `there is no profile ${name}: run "${OWN_NAME} login --profile ${name}"`)
   const home = terminal.variables['MULTIHUB_HOME'] ?? join(terminal.directory, '.local')
   const demo = readJson(join(home, 'demo.json'))
   const operator = demo?.['operator']

@@ -1,6 +1,7 @@
 import { type DescField, fromBinary } from '@bufbuild/protobuf'
 import { type ErrorDetail, ErrorDetailSchema } from '#gen/multihub/common/v1/error_pb.ts'
 import { readBuildInfo } from '#lib/base/build-info.ts'
+import { OWN_NAME } from '../output/own-name.ts'
 import { CommandError } from '../terminal.ts'
 import type { RpcError } from './connect-protocol.ts'
 
@@ -84,17 +85,17 @@ function hintOf({ code }: RpcError, details: Details, called: CallContext): stri
     [undefined, 'pending'].includes(status as string) &&
     reason === undefined
   )
-    return `a second person decides: multihub approvals approve ${approval_id} --reason "..."`
+    return `a second person decides: ${OWN_NAME} approvals approve ${approval_id} --reason "..."`
   const field = fields.find(({ name }) => name === description)
   if (field !== undefined && code === 'invalid_argument' && field.name !== called.argument)
     return `the flag of this field is --${field.name.replaceAll('_', '-')}`
   switch (code) {
     case 'unauthenticated':
-      return 'run "multihub login", or give --token'
+      return `run "${OWN_NAME} login", or give --token`
     case 'permission_denied':
-      return '"multihub whoami" shows your rights'
+      return `"${OWN_NAME} whoami" shows your rights`
     case 'not_found':
-      return '"multihub search ID" finds what an identifier names'
+      return `"${OWN_NAME} search ID" finds what an identifier names`
     case 'resource_exhausted':
       return 'wait a minute, then try again'
     default:

@@ -1,5 +1,6 @@
 import { endSession } from '../call/device-sign-in.ts'
 import { readProfile, removeProfile } from '../call/profile.ts'
+import { OWN_NAME } from '../output/own-name.ts'
 import { CommandError } from '../terminal.ts'
 import type { DeclareCommand } from './command.ts'
 
@@ -26,7 +27,7 @@ export const declare: DeclareCommand = (command, terminal) => {
       terminal.stdout.write(`forgot the profile ${profile} of ${url}\n`)
       if (!is_session)
         terminal.stderr.write(
-          'its token still counts: an administrator ends it with "multihub principals rotate ID"\n',
+          `its token still counts: an administrator ends it with "${OWN_NAME} principals rotate ID"\n`,
         )
     })
 }

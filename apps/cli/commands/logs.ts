@@ -8,6 +8,7 @@ import { type Exchange, ExchangeSchema } from '#gen/multihub/gateway/v1/exchange
 import { cleanText } from '#lib/contract/clean-text.ts'
 import { openConnection } from '../call/connection.ts'
 import { followStream } from '../call/follow.ts'
+import { OWN_NAME } from '../output/own-name.ts'
 import { jsonOf } from '../output/print.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
 import { CommandError } from '../terminal.ts'
@@ -55,7 +56,7 @@ export const declare: DeclareCommand = (command, terminal) => {
     let is_open = false
     for await (const { exchanges, lost } of followStream(open, terminal)) {
       if (!is_open)
-        terminal.stderr.write('Watching. Ctrl-C ends; earlier requests: multihub exchanges list\n')
+        terminal.stderr.write(`Watching. Ctrl-C ends; earlier requests: ${OWN_NAME} exchanges list\n`)
       is_open = true
       if (lost > 0n) terminal.stderr.write(`${lost} requests were not kept\n`)
       // A stream that goes on after a cursor begins with exchanges that were shown.

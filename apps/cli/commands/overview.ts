@@ -18,6 +18,7 @@ import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { spanText, timeText } from '#lib/contract/shown-values.ts'
 import { openConnection } from '../call/connection.ts'
 import { inTone } from '../output/colour.ts'
+import { OWN_NAME } from '../output/own-name.ts'
 import { jsonOf } from '../output/print.ts'
 import { layOut, widthOf } from '../output/table.ts'
 import { addCommonFlags, type CommonFlags } from '../request/common-flags.ts'
@@ -77,7 +78,7 @@ export function printOverview(output: Output, overview: GetOverviewResponse): vo
   const rowsOf = ([field, what, ...lists]: (typeof PERSON_ITEMS | typeof MACHINE_ITEMS)[number]) => {
     const items: OpenItems | undefined = overview[field]
     if (items === undefined) return []
-    const commands = items.count === 0 ? [] : lists.map((list) => `multihub ${list}`)
+    const commands = items.count === 0 ? [] : lists.map((list) => `${OWN_NAME} ${list}`)
     return [{ cells: [countText(items.count), what, ageText(items, now_ms)], commands }]
   }
   printItems(output, [
@@ -150,7 +151,7 @@ function successText(title: string, counts: GetOverviewResponse['paymentsLastHou
 }
 
 function ledgerText(output: Output, { consistent, verifiedTime }: LedgerOverview): string {
-  if (verifiedTime === undefined) return 'not verified yet: multihub balances verify'
+  if (verifiedTime === undefined) return `not verified yet: ${OWN_NAME} balances verify`
   const state = consistent ? inTone(output, 'consistent', 'good') : inTone(output, 'NOT CONSISTENT', 'bad')
   return `${state}, verified up to ${timeText(verifiedTime)} UTC`
 }
@@ -169,7 +170,7 @@ function operationText(
   const newest = NEWEST_RUN[lastOutcome]
   const note = newest === undefined ? '' : `, ${inTone(output, newest, 'waiting')}`
   const text = `${name.padEnd(10)} ${age}${note}:`
-  const command = `multihub operations list --kind ${name}`
+  const command = `${OWN_NAME} operations list --kind ${name}`
   const is_wide = stripVTControlCharacters(text).length + 1 + command.length <= columnsOf(output)
   return `${text}${is_wide ? ' ' : `\n${INDENT}`}${command}`
 }
