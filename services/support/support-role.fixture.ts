@@ -59,6 +59,7 @@ export async function startSupportRole(duringClaim: () => void = () => {}): Prom
             mimeType: 'application/pdf',
             sizeBytes: 1n,
             createTime: timestampFromDate(now()),
+            hasFormulas: attachmentId.startsWith('formulas'),
           })),
         }
       },

@@ -38,6 +38,19 @@ test('a chargeback has at most 20 files; one more is refused and given back, and
   expect(support.released).toEqual(['file-20'])
 })
 
+// F3: the operator opens files from the page of their ticket or chargeback, and must see it there.
+test('a file with formulas is marked where its resource shows it', async () => {
+  await using support = await startSupportRole()
+  await openChargeback(support)
+  for (const attachmentId of ['file-1', 'formulas-1'])
+    await support.chargebacks.addEvidence({ chargebackId: 'cb-1', attachmentId })
+  const { chargebacks } = await support.chargebacks.listChargebacks({ merchantId: '7001' })
+  expect(chargebacks.flatMap((one) => one.evidence.map(({ hasFormulas }) => hasFormulas))).toEqual([
+    false,
+    true,
+  ])
+})
+
 // F7: the check of a claim ends one that nothing uses, so a call that is late must not use it any more.
 test.each([
   { claimed_ms: CLAIM_USE_MS - 1, evidence: ['file-1'] },

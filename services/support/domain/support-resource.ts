@@ -23,6 +23,8 @@ export type AttachedFile = {
   readonly mime_type: string
   readonly size_bytes: number
   readonly created_at: Date
+  /** Whether a spreadsheet would run cells of it (F3). */
+  readonly has_formulas?: true
 }
 
 /** Whether a file is among the files of a resource. */
@@ -38,6 +40,7 @@ export function fileToProto(file: AttachedFile): MessageInitShape<typeof TicketA
     mimeType: file.mime_type,
     sizeBytes: BigInt(file.size_bytes),
     createTime: timestampFromDate(file.created_at),
+    hasFormulas: file.has_formulas ?? false,
   }
 }
 

@@ -81,5 +81,6 @@ function attachmentFromProto(attachment: Attachment): AttachedFile {
     mime_type,
     size_bytes: Number(sizeBytes),
     created_at: timestampDate(createTime),
+    ...(attachment.hasFormulas && { has_formulas: true }),
   }
 }

@@ -102,7 +102,7 @@ function Files({
   })
   return (
     <ul className="files">
-      {files.map(({ attachmentId, name, sizeBytes }) => (
+      {files.map(({ attachmentId, name, sizeBytes, hasFormulas }) => (
         <li key={attachmentId}>
           {may_open ? (
             <a href={`/files/${encodeURIComponent(attachmentId)}?${query}`} target="_blank" rel="noreferrer">
@@ -112,6 +112,7 @@ function Files({
             <Text>{name}</Text>
           )}{' '}
           <small>{Number(sizeBytes).toLocaleString('en')} bytes</small>
+          {hasFormulas && <strong> has formulas: open it as text</strong>}
         </li>
       ))}
     </ul>
