@@ -29,8 +29,11 @@ function ended(changes: Partial<Payment> = {}): Payment {
   return newDeposit({ ...ids, status: 'success', effects: [], instructions: INSTRUCTIONS, ...changes })
 }
 
-/** Erases a payment by its id. Returns what the list outside the database got, with the payment as it was stored then. */
-async function erase(payment: Payment) {
+/**
+ * Erases a payment by its id. Returns what the list outside the database got, with the payment as it was stored then. `meanwhile` is
+ * stored after that.
+ */
+async function erase(payment: Payment, meanwhile?: Payment) {
   const { merchant_id, payment_id } = payment
   const { payments } = fixture.store
   const appended: (ErasedSubject & { readonly is_erased: boolean })[] = []
@@ -38,6 +41,7 @@ async function erase(payment: Payment) {
     async append(erased: ErasedSubject) {
       const current = await payments.get(keyOfPayment(payment))
       appended.push({ ...erased, is_erased: current?.erased_at !== undefined })
+      if (meanwhile !== undefined) await payments.replace(meanwhile, current?.version ?? 0)
     },
   }
   const deps = { payments, runner: fixture.runner(), erasures, search: testKeys().search }
@@ -111,6 +115,17 @@ test('a payment is not erased, and not in the list, while it, a refund of it or 
     await expect(erase(open)).rejects.toMatchObject({ code: 8801 })
     expect(await fixture.store.payments.get(keyOfPayment(open))).toMatchObject({ instructions: INSTRUCTIONS })
   }
+})
+
+test('a payment that gets a refund while it is being erased keeps its person', async () => {
+  const payment = ended()
+  const refund = { refund_id: 'r', amount: 1n, change_number: 1, holds: 0, created_at: CREATED_AT } as const
+  const reopened: Payment = { ...payment, refunds: [{ ...refund, state: 'pending' }] }
+  await fixture.store.payments.insert(payment)
+  await erase(payment, reopened)
+  const stored = await fixture.store.payments.get(keyOfPayment(payment))
+  expect(stored).toMatchObject({ instructions: INSTRUCTIONS, refunds: [{ state: 'pending' }] })
+  expect(stored?.erased_at).toBeUndefined()
 })
 
 test('a payment whose erasure waits for its end is erased by the next walk, whatever the retention', () => {
