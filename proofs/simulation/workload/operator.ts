@@ -217,8 +217,8 @@ async function payAnotherAmount(
 }
 
 /**
- * Ends what its provider has dropped, and the refunds that it never had. A provider without idempotency keys leaves those to the
- * operator (P4). Nothing is on its way any more, so that none can arrive later.
+ * Ends what its provider has dropped, and what it never had: a provider without idempotency keys leaves that to the operator (P4), and so
+ * does a hold that a backup did not know yet (P19). Nothing is on its way any more, so that none can arrive later.
  */
 export async function endMissing(
   clientOf: ClientOf,
@@ -231,7 +231,7 @@ export async function endMissing(
     const known = operationsOf(operations, paymentId, refundId)
     const is_dropped =
       known.length > 0 && known.every(({ status }) => status !== 'success' && status !== 'pending')
-    if (!is_dropped && (refundId === undefined || known.length > 0)) continue
+    if (!is_dropped && known.length > 0) continue
     const operationId = `end-${anomalyId}`
     await payments
       .resolveAnomaly({
