@@ -71,8 +71,8 @@ interface Rules {
   /** Whether it always reveals personal data, also without a field `reveal`: it is audited then. */
   readonly reveals?: true
   readonly merchant?: MerchantSource
-  /** Whether it books money under the payment that its `payment_id` names, which must be of its merchant and environment (O18). */
-  readonly books_payment?: true
+  /** Whether it is an entry of its merchant, which must exist, under the payment of that merchant that its `payment_id` names (O18). */
+  readonly is_booking?: true
   /** Fields of the request that may hold personal data or secrets, which no audit entry shows. */
   readonly personal?: readonly string[]
 }
@@ -195,8 +195,8 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
   }),
   ...rowsOf(BalanceService, {
     getBalances: read(IN_REQUEST),
-    adjust: { ...ofMerchant('money'), books_payment: true },
-    settle: ofMerchant('money'),
+    adjust: { ...ofMerchant('money'), is_booking: true },
+    settle: { ...ofMerchant('money'), is_booking: true },
     previewSettlement: read(IN_REQUEST),
     listEntries: read(IN_REQUEST),
     exportEntries: read(IN_REQUEST),

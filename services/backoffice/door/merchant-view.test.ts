@@ -1,5 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { MerchantTicketService } from '#gen/multihub/support/v1/merchant_ticket_service_pb.ts'
@@ -82,11 +83,12 @@ test("a merchant's principal reads its refund and its comments, without the oper
 // O2
 test("a merchant's principal sees its adjustments and settlements without the operator's reasons", async () => {
   const scope = { merchantId: '7001', environment: 'ENVIRONMENT_TEST' }
-  const fields = { ...scope, currency: 'INR', reason: 'goodwill for a difficult client' }
-  const amount = { minor: '100' }
-  const adjusted = await door.call(operator, `${BALANCES}/Adjust`, { ...fields, amount, operationId: 'a' })
-  const { entryId } = adjusted.body.entry
-  await door.call(operator, `${BALANCES}/Settle`, { ...fields, operationId: 's' })
+  const owner = { merchantId: '7001', environment: Environment.TEST }
+  const fields = { ...owner, currency: 'INR', reason: 'goodwill for a difficult client' }
+  const ledger = door.roles.client(BalanceService, 'backoffice')
+  const { entry } = await ledger.adjust({ ...fields, amount: { minor: 100n }, operationId: 'a' })
+  const entryId = entry?.entryId
+  await ledger.settle({ ...fields, operationId: 's' })
   const answersFor = async (token: string) => [
     (await door.call(token, `${BALANCES}/ListEntries`, scope)).body,
     (await door.call(token, `${BALANCES}/GetEntry`, { ...scope, entryId })).body,

@@ -1,5 +1,6 @@
 import type { Message } from '@bufbuild/protobuf'
 import { Code, createContextKey, type HandlerContext } from '@connectrpc/connect'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import type { Keyring } from '#lib/base/crypto/keyring.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
@@ -128,7 +129,7 @@ function createForwarder(
     const run = async (metadata: Readonly<Record<string, string>>): Promise<Message> => {
       checkForm(rpc, principal, request)
       if (reason === 'malformed') throw wrongReason()
-      if (rpc.books_payment) await checkPayment(request, callOwner)
+      if (rpc.is_booking) await checkBooking(request, callOwner)
       const sealToken = page_tokens?.open(request, principal.principal_id)
       const callUnary = (of_approval: Readonly<Record<string, string>> = {}): Promise<Message> =>
         callOwner(method, request, {
@@ -150,10 +151,12 @@ function createForwarder(
 }
 
 /**
- * Refuses money for one merchant under the payment of another merchant or environment, whose timeline would not show it, and gives a
- * payment that is named by its `h_id` the id of its entries. A payment that is not known may be in the ledger all the same (O18).
+ * Refuses a booking for a merchant that does not exist, whose ledger it would begin, and one under the payment of another merchant or
+ * environment, whose timeline would not show it. A payment that is named by its `h_id` gets the id of its entries. A payment that is not
+ * known may be in the ledger all the same (O18).
  */
-async function checkPayment(request: Message, callOwner: CallOwner): Promise<void> {
+async function checkBooking(request: Message, callOwner: CallOwner): Promise<void> {
+  await callOwner(MerchantService.method.getMerchant, { merchantId: idOf(request, 'merchantId') })
   const paymentId = idOf(request, 'paymentId')
   if (paymentId === '') return
   const payment = await findPayment(paymentId, callOwner)

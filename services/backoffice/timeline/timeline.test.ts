@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
+import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
@@ -168,7 +170,13 @@ test('an adjustment names a payment of its own merchant and environment, by eith
       ...changes,
     })
   const { available } = await system.balance()
-  for (const changes of [{ merchantId: '4711' }, { environment: 'ENVIRONMENT_PRODUCTION' }])
+  const { merchant: other } = await system.roles.client(MerchantService, 'backoffice').createMerchant({
+    name: 'another one',
+    timezone: 'UTC',
+    environments: [Environment.TEST],
+    operationId: uuidv7(),
+  })
+  for (const changes of [{ merchantId: other?.merchantId }, { environment: 'ENVIRONMENT_PRODUCTION' }])
     expect(await adjust(changes)).toMatchObject({ status: 400, body: { message: 'Validation error' } })
   expect((await system.balance()).available).toBe(available)
   for (const id of [paymentId, hId])
@@ -177,6 +185,21 @@ test('an adjustment names a payment of its own merchant and environment, by eith
   expect(entries.filter((title) => title.includes('0.07 INR'))).toHaveLength(2)
   // A restore can lose the payment of an entry, and one of the test environment is deleted.
   expect(await adjust({ paymentId: uuidv7() })).toMatchObject({ status: 200 })
+})
+
+// O15: else the ledger would begin accounts for a merchant that nobody has.
+test('nothing is booked for a merchant that does not exist', async () => {
+  const money = await door.newPrincipal(['money'])
+  const scope = { merchantId: '4711', environment: 'ENVIRONMENT_TEST', currency: 'INR' }
+  const act = { ...scope, reason: 'a slip', operationId: uuidv7() }
+  expect(await door.call(money.token, ADJUST, { ...act, amount: { minor: '5' } })).toMatchObject({
+    status: 404,
+  })
+  const settle = 'multihub.balances.v1.BalanceService/Settle'
+  expect(await door.call(money.token, settle, act)).toMatchObject({ status: 404 })
+  const owner = { merchantId: '4711', environment: Environment.TEST }
+  const { entries } = await system.roles.client(BalanceService, 'backoffice').listEntries(owner)
+  expect(entries).toEqual([])
 })
 
 // O2, O7
