@@ -120,10 +120,10 @@ describePromtool('with promtool', () => {
     'multihub_effects_due{documents="payments",lane="event"}': '2x20',
   }
 
-  test('a provider that hangs starts no process, however many calls wait for it and however long', () => {
-    expectParts(
+  test.each<[string, Readonly<Record<string, string>>, Readonly<Record<string, number>>]>([
+    [
+      'a provider that hangs starts no process, however many calls wait for it and however long',
       {
-        ...rest,
         'multihub_gateway_requests_in_flight{}': '2500x20',
         'multihub_rpc_in_flight{}': '9000x20',
         'multihub_effects_in_flight{lane="external"}': '9000x20',
@@ -132,25 +132,20 @@ describePromtool('with promtool', () => {
         'multihub_provider_circuit_open{provider_account="p"}': '1x20',
       },
       { 'event-loop': 0.14, calls: 0, effects: 0.02 },
-    )
-  })
-
-  test('busy event loops, full slots and work that no process takes do', () => {
-    expectParts(
+    ],
+    [
+      'busy event loops, full slots and work that no process takes do',
       {
-        ...rest,
         'multihub_event_loop_seconds_total{state="active"}': '0+13.5x20',
         'multihub_call_slots_in_use{calls="rpc"}': '5000x20',
         'multihub_effects_due{documents="payments",lane="money"}': '1000x20',
       },
       { 'event-loop': 1.29, calls: 2, effects: 5.01 },
-    )
-  })
-
-  test('effects that were due for a moment only do not', () => {
-    expectParts(
-      { ...rest, 'multihub_effects_due{documents="payments",lane="money"}': '0x18 1000x2' },
+    ],
+    [
+      'effects that were due for a moment only do not',
+      { 'multihub_effects_due{documents="payments",lane="money"}': '0x18 1000x2' },
       { 'event-loop': 0.14, calls: 0, effects: 0.01 },
-    )
-  })
+    ],
+  ])('%s', (_what, values, parts) => expectParts({ ...rest, ...values }, parts))
 })

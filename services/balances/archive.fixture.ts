@@ -5,9 +5,11 @@ import { archiveDocuments } from '#lib/store/archive/archive-documents.ts'
 import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import type { Collection, Store } from '#lib/store/store.ts'
+import { trustedClock } from '../../test/support/clock-guard.ts'
 import { saveCheckpoint } from './checkpoints/checkpoint.ts'
 import { applyNext, createShardState } from './domain/shard-state.ts'
 import { ledger_signer, openFixture } from './ledger.fixture.ts'
+import { createLedger, type Ledger } from './ledger.ts'
 import { JOURNAL, type JournalDocument, signStubsWith } from './store/journal.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { listArchivable } from './verification/archivable-batches.ts'
@@ -40,15 +42,23 @@ export async function openArchiveFixture() {
     return archived
   }
 
+  const store = await openStore(directory)
+  const ledgers: Ledger[] = []
   return {
     fixture,
     directory,
     /** The journal as it is stored, with stubs. */
     stored,
     /** The store of a process that reads the archive. */
-    store: await openStore(directory),
+    store,
     /** The store of a process without the archive. */
     store_without_archive: await openStore(undefined),
+    /** A process that begins now, with the archive or on another store. It is stopped at the end. */
+    begin(on: LedgerStore = store): Ledger {
+      const ledger = createLedger(on, trustedClock)
+      ledgers.push(ledger)
+      return ledger
+    },
     /** Archives what a run of the command does, with so many newest batches of a shard left. Returns how many. */
     archive: (kept_whole = 0n, before = LATER) =>
       archive(listArchivable(fixture.opened, before, ledger_signer, kept_whole)),
@@ -88,6 +98,7 @@ export async function openArchiveFixture() {
       return documents.filter((document) => 'archived' in document).map(({ seq }) => seq)
     },
     async [Symbol.asyncDispose]() {
+      for (const ledger of ledgers) await ledger.stop()
       await fixture[Symbol.asyncDispose]()
       await rm(directory, { recursive: true, force: true })
     },

@@ -3,41 +3,27 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { isStub } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
-import { trustedClock } from '../../test/support/clock-guard.ts'
 import { type ArchiveFixture, checkpointAt, LATER, openArchiveFixture } from './archive.fixture.ts'
 import { shardOf } from './domain/shard.ts'
 import { credit, hold, ledger_signer, resolve } from './ledger.fixture.ts'
-import { createLedger, type Ledger } from './ledger.ts'
 import { createDataCheck, operations } from './operations.ts'
 import type { JournalDocument } from './store/journal.ts'
-import type { LedgerStore } from './store/ledger-store.ts'
 import { getVerification } from './use-cases/verification.ts'
 import { verifyLedger, writeJournal } from './verification/verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
 
 let archive: ArchiveFixture
-const ledgers: Ledger[] = []
 beforeEach(async () => {
   archive = await openArchiveFixture()
 })
-afterEach(async () => {
-  for (const ledger of ledgers.splice(0)) await ledger.stop()
-  await archive[Symbol.asyncDispose]()
-})
-
-/** A process that begins now. */
-function begin(store: LedgerStore = archive.store): Ledger {
-  const ledger = createLedger(store, trustedClock)
-  ledgers.push(ledger)
-  return ledger
-}
+afterEach(() => archive[Symbol.asyncDispose]())
 
 const failureOf = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error)
 
 /** Six batches of one entry each: three credits, a hold and its capture, and one credit. They are verified, with a checkpoint. */
 async function write(): Promise<void> {
-  const ledger = begin()
+  const ledger = archive.begin()
   for (const command of [
     credit('a', 100n),
     credit('b', 20n),
@@ -104,7 +90,7 @@ describe('what is archived', () => {
   })
 
   test('is nothing without a checkpoint, without a verification, or of the newest batches', async () => {
-    const ledger = begin()
+    const ledger = archive.begin()
     for (const id of ['a', 'b', 'c']) await ledger.submit('test', credit(id, 1n))
     expect(await archive.archive()).toBe(0)
     await verifyLedger(archive.store)
@@ -116,7 +102,7 @@ describe('what is archived', () => {
 
   test('is nothing that is behind one of both only', async () => {
     await write()
-    const ledger = begin()
+    const ledger = archive.begin()
     for (const id of ['e', 'f']) await ledger.submit('test', credit(id, 1n))
     // Verified to batch 8, and a checkpoint at batch 6.
     await verifyLedger(archive.store)
@@ -156,7 +142,7 @@ describe('what is archived', () => {
     await write()
     await expect(archive.archiveWith(2)).rejects.toThrow('killed')
     expect(await archive.archivedSequences(SHARD)).toHaveLength(2)
-    expect(await begin(archive.store).listEntries(statement)).toHaveLength(6)
+    expect(await archive.begin().listEntries(statement)).toHaveLength(6)
     expect(await archive.archive()).toBe(3)
     expect(await verifyLedger(archive.store)).toMatchObject({ problems: [] })
   })
@@ -177,7 +163,7 @@ describe('what is archived', () => {
 
   test('once only by two runs at once, while the shard decides', async () => {
     await write()
-    const ledger = begin()
+    const ledger = archive.begin()
     const commands = Array.from({ length: 20 }, (_, number) =>
       ledger.submit('test', credit(`n${number}`, 1n)),
     )
@@ -191,9 +177,9 @@ describe('what is archived', () => {
 describe('with the archive', () => {
   test('a ledger decides, answers repetitions, lists statements, and loads without a checkpoint', async () => {
     await write()
-    const before = await begin().listEntries(statement)
+    const before = await archive.begin().listEntries(statement)
     await archive.archive()
-    const ledger = begin()
+    const ledger = archive.begin()
     expect(await ledger.submit('test', credit('a', 100n))).toMatchObject({ recorded: { seq: 1n } })
     expect(await ledger.submit('test', credit('a', 99n))).toEqual({ not_recorded: 'id_conflict' })
     expect(await ledger.submit('test', resolve('capture', 'h'))).toMatchObject({ recorded: { seq: 5n } })
@@ -202,7 +188,7 @@ describe('with the archive', () => {
     expect(await ledger.getEntry('test', '1000', 'h')).toMatchObject({ seq: 4n })
     const { version = 0 } = (await archive.store.checkpoints.getHead(SHARD)) ?? {}
     await archive.store.checkpoints.deleteHead(SHARD, version)
-    expect(await begin().accounts('test', '1000')).toMatchObject([{ available: 78n, held: 0n }])
+    expect(await archive.begin().accounts('test', '1000')).toMatchObject([{ available: 78n, held: 0n }])
   })
 
   test('a verification from the first batch reads it, and the command verify too', async () => {
@@ -222,7 +208,7 @@ describe('without the archive', () => {
   test('a repeated id is decided later, never anew, and the other commands of its batch are decided now', async () => {
     await write()
     await archive.archive()
-    const ledger = begin(archive.store_without_archive)
+    const ledger = archive.begin(archive.store_without_archive)
     const repeated = [credit('a', 100n), hold('h', 50n), resolve('capture', 'h'), resolve('release', 'h')]
     const [fresh, ...failures] = await Promise.all([
       ledger.submit('test', credit('new', 1n)),
@@ -233,13 +219,13 @@ describe('without the archive', () => {
     for (const failure of failures) expect(failure).toBeInstanceOf(ArchiveUnavailable)
     expect(await archive.store.journal.lastSequence(SHARD)).toBe(7n)
     expect(ledger.limitations()).toEqual([])
-    expect(await begin().submit('test', credit('a', 100n))).toMatchObject({ recorded: { seq: 1n } })
+    expect(await archive.begin().submit('test', credit('a', 100n))).toMatchObject({ recorded: { seq: 1n } })
   })
 
   test('a shard is loaded from its checkpoint, and pages that need no archived batch are shown', async () => {
     await write()
     await archive.archive()
-    const ledger = begin(archive.store_without_archive)
+    const ledger = archive.begin(archive.store_without_archive)
     expect(await ledger.accounts('test', '1000')).toMatchObject([{ available: 77n }])
     expect(await ledger.listEntries({ ...statement, newest_first: true, limit: 1 })).toMatchObject([
       { seq: 6n },
@@ -255,7 +241,7 @@ describe('without the archive', () => {
     await checkpointAt(archive.store, SHARD)
     await verifyLedger(archive.store)
     expect(await archive.archive()).toBe(5)
-    const ledger = begin(archive.store_without_archive)
+    const ledger = archive.begin(archive.store_without_archive)
     const created_from = new Date(6)
     expect(await ledger.listEntries({ ...statement, created_from })).toMatchObject([{ seq: 6n }])
   })
@@ -265,7 +251,7 @@ describe('without the archive', () => {
     await archive.archive()
     const { version = 0 } = (await archive.store.checkpoints.getHead(SHARD)) ?? {}
     await archive.store.checkpoints.deleteHead(SHARD, version)
-    const ledger = begin(archive.store_without_archive)
+    const ledger = archive.begin(archive.store_without_archive)
     const failure = await failureOf(ledger.submit('test', credit('new', 1n)))
     expect(failure).toBeInstanceOf(Unavailable)
     expect(failure).toHaveProperty(
@@ -286,14 +272,14 @@ describe('without the archive', () => {
     expect(await archive.store.stops.listStopped()).toEqual([])
     const { verification } = (await getVerification(archive.store.verifications)) ?? {}
     expect(verification?.full_verified_until).not.toEqual(verification?.started_at)
-    expect(await begin().submit('test', credit('new', 1n))).toHaveProperty('recorded')
+    expect(await archive.begin().submit('test', credit('new', 1n))).toHaveProperty('recorded')
     expect(await verifyLedger(archive.store)).toMatchObject({ problems: [] })
   })
 
   test('a verification that continues needs no archive', async () => {
     await write()
     await archive.archive()
-    await begin(archive.store_without_archive).submit('test', credit('new', 1n))
+    await archive.begin(archive.store_without_archive).submit('test', credit('new', 1n))
     expect(await verifyLedger(archive.store_without_archive, false)).toEqual({ entries: 7n, problems: [] })
   })
 
@@ -321,7 +307,7 @@ describe('a damaged archive', () => {
     await write()
     await archive.archive()
     await damageFiles()
-    const ledger = begin()
+    const ledger = archive.begin()
     expect(await failureOf(ledger.listEntries(statement))).toBeInstanceOf(ArchiveUnavailable)
     expect(await failureOf(ledger.submit('test', credit('a', 100n)))).toBeInstanceOf(ArchiveUnavailable)
     expect(ledger.limitations()).toEqual([])

@@ -1,36 +1,23 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
-import { trustedClock } from '../../../test/support/clock-guard.ts'
 import { type ArchiveFixture, checkpointAt, openArchiveFixture } from '../archive.fixture.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit } from '../ledger.fixture.ts'
-import { createLedger, type Ledger } from '../ledger.ts'
-import type { LedgerStore } from '../store/ledger-store.ts'
+import type { Ledger } from '../ledger.ts'
 import { verifyLedger } from '../verification/verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
 
 let archive: ArchiveFixture
-const ledgers: Ledger[] = []
 beforeEach(async () => {
   archive = await openArchiveFixture()
 })
-afterEach(async () => {
-  for (const ledger of ledgers.splice(0)) await ledger.stop()
-  await archive[Symbol.asyncDispose]()
-})
-
-/** A process that begins now. */
-function begin(store: LedgerStore): Ledger {
-  const ledger = createLedger(store, trustedClock)
-  ledgers.push(ledger)
-  return ledger
-}
+afterEach(() => archive[Symbol.asyncDispose]())
 
 /** Books credits in batches of their own, which are archived but for the last one. */
 async function bookArchived(ids: readonly string[]): Promise<void> {
-  const ledger = begin(archive.store)
+  const ledger = archive.begin()
   for (const id of ids) expect(await ledger.submit('test', credit(id, 1n))).toHaveProperty('recorded')
   await checkpointAt(archive.store, SHARD)
   await verifyLedger(archive.store)
@@ -44,8 +31,8 @@ test.each<[string, (ledger: Ledger) => Promise<unknown>]>([
   ['command', (ledger) => ledger.submit('test', credit('new', 1n))],
   ['read', (ledger) => ledger.accounts('test', '1000')],
 ])('a shard that fell behind archived batches is loaded again after one %s', async (_what, use) => {
-  await begin(archive.store).submit('test', credit('a', 1n))
-  const behind = begin(archive.store_without_archive)
+  await archive.begin().submit('test', credit('a', 1n))
+  const behind = archive.begin(archive.store_without_archive)
   expect(await behind.accounts('test', '1000')).toMatchObject([{ available: 1n }])
   await bookArchived(['b', 'c', 'd'])
   const failure = await failureOf(use(behind))
@@ -68,7 +55,7 @@ test('a shard that cannot be loaded without the archive is not loaded again for 
       return await checkpoints.getHead(shard)
     },
   }
-  const ledger = begin({ ...archive.store_without_archive, checkpoints: counted })
+  const ledger = archive.begin({ ...archive.store_without_archive, checkpoints: counted })
   const failureOfCredit = (id: string) => failureOf(ledger.submit('test', credit(id, 1n)))
   expect(await failureOfCredit('d')).toHaveProperty('name', 'NoUsableCheckpoint')
   const reads_of_load = reads
