@@ -28,12 +28,18 @@ export interface SeedRange {
 
 /** A copy of the project in which faults are planted, one at a time. */
 export interface ProjectCopy {
-  /** Simulates with a planted fault. `undefined` when it was not found. Throws when the run is stopped. */
+  /**
+   * Simulates with a planted fault, and without it the seed that found it. `undefined` when it was not found. Throws when that seed
+   * fails without the fault too, and when the run is stopped.
+   */
   find(mutation: Mutation, range: SeedRange): Promise<Finding | undefined>
   /** Runs the tests of a planted fault with it and, when one fails, without it. Throws when the run is stopped. */
   runTests(mutation: TestMutation): Promise<TestFinding>
   remove(): Promise<void>
 }
+
+/** Longer than one seed takes on a busy machine. */
+const ONE_SEED_MS = 600_000
 
 /** Copies the code, so that faults are planted in the copy only. */
 export async function copyProject(stopping: AbortSignal): Promise<ProjectCopy> {
@@ -58,7 +64,15 @@ export async function copyProject(stopping: AbortSignal): Promise<ProjectCopy> {
     }
   }
   return {
-    find: (mutation, range) => withFault(mutation, () => simulate(folder, mutation, { ...range, stopping })),
+    async find(mutation, range) {
+      const finding = await withFault(mutation, () => simulate(folder, mutation, { ...range, stopping }))
+      if (finding === undefined) return undefined
+      // A seed that fails without the fault too shows something else.
+      const same_seed = { first: finding.seed, seeds: 1, limit_ms: ONE_SEED_MS, stopping }
+      const without = await simulate(folder, mutation, same_seed)
+      if (without) throw new Error(`seed ${without.seed} fails without a fault: ${without.violated}`)
+      return finding
+    },
     async runTests(mutation) {
       if (!(await withFault(mutation, () => failsTests(folder, mutation, stopping)))) return 'not found'
       // A test that hangs on a busy machine, or is broken, fails without the fault too.
