@@ -44,6 +44,13 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     needs: ['master key is replaced'],
   },
   {
+    name: 'what payments know of people stays under the old master key',
+    file: 'services/payments/operations.ts',
+    search: 'resealPerson(resealPayment(payment, reseal), person, keys)',
+    replace: '(person && keys ? resealPayment(payment, reseal) : payment)',
+    needs: ['master key is replaced'],
+  },
+  {
     name: 'a replay queues nothing',
     file: 'services/notifier/use-cases/replay-deliveries.ts',
     search: 'if (!is_queued) return undefined',

@@ -27,8 +27,8 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'what happened while an ordered backup ran is forgotten',
     file: 'operations/backup/adopt-later-facts.ts',
-    search: 'if (await holder?.adopt?.(requirement))',
-    replace: 'if (requirement.id === role && (await holder?.adopt?.(requirement)))',
+    search: 'if (await checks.get(adopting)?.adopt?.(requirement))',
+    replace: 'if (requirement.id === adopting && (await checks.get(adopting)?.adopt?.(requirement)))',
     is_restored: true,
   },
   {
@@ -36,6 +36,21 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/payment-claims.ts',
     search: '      return adoptHold(payment, entry, at)\n',
     replace: '      return entry.amount < 0n ? adoptHold(payment, entry, at) : payment\n',
+    is_restored: true,
+  },
+  {
+    name: 'the refunds of support are not compared with their payments',
+    file: 'services/support/operations.ts',
+    search: 'yield requirementOfRefund(refund)',
+    replace: 'if (refund.amount < 0n) yield requirementOfRefund(refund)',
+    is_restored: true,
+  },
+  {
+    name: 'the ledger does not tell a restored payment of its chargebacks',
+    file: 'services/payments/domain/payment-claims.ts',
+    search: 'return isAdmitted(payment) ? adoptChargebackEntry(payment, entry, at) : payment',
+    replace:
+      'return isAdmitted(payment) && entry.amount < 0n ? adoptChargebackEntry(payment, entry, at) : payment',
     is_restored: true,
   },
   {
@@ -69,8 +84,8 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
   {
     name: 'a restored operation is sent at once',
     file: 'services/payments/effects/create-at-provider.ts',
-    search: ' || operation.restored !== undefined)',
-    replace: ')',
+    search: 'tries > 1 || restored !== undefined || record',
+    replace: 'tries > 1 || record',
     is_restored: true,
   },
 ]

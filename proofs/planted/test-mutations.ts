@@ -1,3 +1,4 @@
+import { MONEY_TEST_MUTATIONS } from './money-test-mutations.ts'
 import type { TestMutation } from './mutation.ts'
 import { PAYMENT_TEST_MUTATIONS } from './payment-test-mutations.ts'
 
@@ -302,5 +303,6 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
     replace: "approval_id === '' && document",
     tests: ['services/backoffice/approvals/approvals.test.ts'],
   },
+  ...MONEY_TEST_MUTATIONS,
   ...PAYMENT_TEST_MUTATIONS,
 ]

@@ -99,10 +99,11 @@ async function reseal(world: World): Promise<number> {
   return count
 }
 
-/** The documents that still have a text under the old key. */
+/** The documents that still have a text or bytes under the old key. Sealed bytes begin with the length of the id of their key, and the id. */
 function* sealedUnderOldKey({ databases }: World): Iterable<string> {
   const isSealed = (value: unknown): boolean => {
     if (typeof value === 'string') return value.startsWith('old.')
+    if (value instanceof Uint8Array) return Buffer.from(value.subarray(0, 4)).toString('latin1') === '\x03old'
     if (typeof value !== 'object' || value === null) return false
     // What the ledger and the audit trail have signed stays under the key of its time.
     return Object.entries(value).some(([name, one]) => !/^signatures?$/.test(name) && isSealed(one))
