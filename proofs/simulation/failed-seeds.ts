@@ -21,4 +21,8 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
   { seed: 7006, found: 'the bytes of an upload that could not be completed stayed (2026-11-22)' },
   { seed: 398746377, found: 'a refused request got the next payment under its c_id (2026-11-22)' },
   { seed: 7100007, found: 'a won chargeback was open in support after a restore (2026-11-24)' },
+  {
+    seed: 1001973,
+    found: 'a callback that was stored after its call had failed stayed pending (2026-11-29)',
+  },
 ]

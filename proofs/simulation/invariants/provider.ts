@@ -33,8 +33,7 @@ function* compare(
   const paid = operations.filter((operation) => operation.status === 'success')
   if (paid.length > 1) yield `${payment_id} was paid ${paid.length} times`
   const accounts = new Set(operations.map(({ account_id }) => account_id))
-  if (direction === 'out' && accounts.size > 1)
-    yield `the withdrawal ${payment_id} is at the accounts ${[...accounts]}`
+  if (accounts.size > 1) yield `${payment_id} is at the accounts ${[...accounts]}`
   const [operation] = paid
   // The operator's lists, from which chaos judges, do not name attempts.
   const counted = paid_attempt ?? attempt?.number
