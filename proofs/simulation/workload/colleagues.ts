@@ -23,6 +23,8 @@ export interface Colleagues {
 export const HELD_CURRENCY = 'NZD'
 /** What one person may move alone in that currency. */
 export const HELD_ABOVE = 1_000n
+/** The currency of most refunds and anomalies: a second person must agree to some of them. */
+const PAID_CURRENCY = 'INR'
 /** The currency whose policy comes and goes. */
 export const FREE_CURRENCY = 'SEK'
 
@@ -32,8 +34,14 @@ const RESOLVE_ANOMALY = 'multihub.payments.v1.PaymentService/ResolveAnomaly'
 
 const RIGHTS = ['support', 'money', 'admin']
 
-/** Makes the principals with the first token, and the policy that stays. Nothing fails yet. */
-export async function createColleagues({ operatorWith }: Pick<World, 'operatorWith'>): Promise<Colleagues> {
+/** The share of seeds with a back office in which refunds need a second person from the beginning. */
+const HELD_REFUNDS = 0.5
+
+/** Makes the principals with the first token, and the policies that are there before the load. Nothing fails yet. */
+export async function createColleagues({
+  operatorWith,
+  choicesOf,
+}: Pick<World, 'operatorWith' | 'choicesOf'>): Promise<Colleagues> {
   const first = operatorWith(FIRST_TOKEN)(PrincipalService)
   const create = async (client: Client<typeof PrincipalService>, name: string, kind: PrincipalKind) => {
     const { token } = await client.createPrincipal({ name, kind, rights: RIGHTS, operationId: name })
@@ -46,6 +54,12 @@ export async function createColleagues({ operatorWith }: Pick<World, 'operatorWi
   const program = await create(others, 'program', PrincipalKind.PROGRAM)
   const policy = { rpc: ADJUST, currency: HELD_CURRENCY, aboveMinor: HELD_ABOVE }
   await ann(ApprovalService).setApprovalPolicy(policy)
+  if (choicesOf('held refunds').chance(HELD_REFUNDS))
+    await ann(ApprovalService).setApprovalPolicy({
+      rpc: APPROVE_REFUND,
+      currency: PAID_CURRENCY,
+      aboveMinor: 0n,
+    })
   return { people: [ann, bob], all: [ann, bob, program] }
 }
 
@@ -129,7 +143,9 @@ async function decide({ colleagues, choices }: ColleagueDeps): Promise<void> {
   const status = choices.chance(0.9) ? ApprovalStatus.PENDING : ApprovalStatus.UNSPECIFIED
   const { approvals } = await choices.pick(people)(ApprovalService).listApprovals({ status, pageSize: 20 })
   if (approvals.length === 0) return
-  const { approvalId } = choices.pick(approvals)
+  // Adjustments are many, and refunds and anomalies few.
+  const others = approvals.filter(({ rpc }) => rpc !== ADJUST)
+  const { approvalId } = choices.pick(others.length > 0 && choices.chance(0.8) ? others : approvals)
   const decisions = choices.weighted<readonly ('approve' | 'reject')[]>(DECISIONS)
   const start = choices.integer(0, 1)
   await Promise.allSettled(
@@ -147,8 +163,8 @@ async function changePolicy({ colleagues, choices }: ColleagueDeps): Promise<voi
   const [rpc, currency] = choices.pick([
     [ADJUST, FREE_CURRENCY],
     [ADJUST, FREE_CURRENCY],
-    [APPROVE_REFUND, 'EUR'],
-    [RESOLVE_ANOMALY, 'EUR'],
+    [APPROVE_REFUND, PAID_CURRENCY],
+    [RESOLVE_ANOMALY, PAID_CURRENCY],
   ] as const)
   const set = (aboveMinor: bigint | undefined) =>
     choices
