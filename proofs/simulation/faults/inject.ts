@@ -21,8 +21,8 @@ export async function injectFaults(world: World, plan: Plan, isOver: () => boole
     const choices = world.choicesOf(kind)
     return [
       (async () => {
-        // Between 100 ms at the highest rate and 10 s at the lowest.
-        const pause_ms = 300 * rate ** -0.5
+        // Between 0.6 s at the highest rate and 10 s at the lowest: longer than a small simulation, in which each kind shall happen.
+        const pause_ms = plan.is_small ? plan.load_ms / 2 : 300 * rate ** -0.5
         for (;;) {
           await sleep(-Math.log(1 - choices.fraction()) * pause_ms)
           if (isOver()) return

@@ -99,6 +99,8 @@ export interface Plan {
   readonly has_full_balance: boolean
   readonly customers: number
   readonly load_ms: number
+  /** Whether one merchant makes requests for a short time only. */
+  readonly is_small: boolean
   /** The kind of backup to which the whole system is restored in the middle of the load; absent in most seeds. */
   readonly restored_to?: BackupKind | undefined
 }
@@ -130,7 +132,7 @@ export function planOf(seed: number, is_small: boolean): Plan {
   const has_registrar = createChoices(seed, 'registrar in the plan').chance(REGISTRAR)
   const has_backoffice = createChoices(seed, BACKOFFICE_NAME).chance(BACKOFFICE)
   const has_full_balance = createChoices(seed, FULL_BALANCE_NAME).chance(FULL_BALANCE)
-  const drawn = { ...planned, has_registrar, has_backoffice, has_full_balance }
+  const drawn = { ...planned, has_registrar, has_backoffice, has_full_balance, is_small }
   const plan = withRestore(drawn, createChoices(seed, 'restore'))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
@@ -147,7 +149,13 @@ const FULL_BALANCE = 0.1
 const FULL_BALANCE_NAME = 'balance without room'
 
 /** What is drawn after the rest of the plan, by choices of its own. */
-type DrawnLater = 'has_files' | 'has_refund_series' | 'has_registrar' | 'has_backoffice' | 'has_full_balance'
+type DrawnLater =
+  | 'has_files'
+  | 'has_refund_series'
+  | 'has_registrar'
+  | 'has_backoffice'
+  | 'has_full_balance'
+  | 'is_small'
 
 /** From 1 in 1,000 to 1 in 4: rare faults find other mistakes than frequent ones. */
 function drawRate(choices: Choices): number {
