@@ -117,6 +117,19 @@ describeManifests('the manifests', () => {
     for (const { kind, spec } of manifests) if (kind === 'CronJob') expect(spec.suspend).toBe(true)
   })
 
+  // Its user can only read: make-secrets.test.ts.
+  test('the backup has a user of the database of its own, and the other commands have the one of migrate', () => {
+    const users = commandsOf(buildOverlay('production')).map((command) => [
+      command.metadata.name,
+      [...secretFilesOf(command).values()].filter((secret) => secret.startsWith('multihub-mongodb/')),
+    ])
+    const migrate = ['multihub-mongodb/migrate']
+    expect(Object.fromEntries(users)).toEqual({
+      backup: ['multihub-mongodb/backup'],
+      ...{ doctor: migrate, reseal: migrate, restore: migrate, verify: migrate },
+    })
+  })
+
   test('every port of a service is a port of its pods', () => {
     for (const name of ['development', 'production']) {
       const manifests = buildOverlay(name)
