@@ -19,6 +19,8 @@ describe('a PDF', () => {
     ['JavaScript with a letter that is escaped in lower case', '<</S/#4aavaScript/JS(app.alert(1))>>'],
     ['JavaScript of a model in three dimensions', '<</Type/3D/Subtype/U3D/OnInstantiate 5 0 R>>'],
     ['a program to start', '<</S/Launch/F(cmd.exe)>>'],
+    ['data to import', '<</S/ImportData/F(//host/a.fdf)>>'],
+    ['a jump to a file in another one', '<</S/GoToE/F(//host/a.pdf)>>'],
     ['an embedded file', '<</Type/EmbeddedFile>>'],
     ['embedded files', '<</EmbeddedFiles 3 0 R>>'],
     ['rich media', '<</Subtype/RichMedia>>'],
