@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 
 interface Entry {
@@ -19,15 +20,21 @@ test.each(['package-lock.json', 'scripts/runtime/package-lock.json'])(
   },
 )
 
+/** The calls of npm that install packages: lists of its words in programs, and commands in scripts of the shell. */
+const INSTALLATION = /\[[^[\]]*'(?:ci|install)'[^[\]]*\]|^\s*npm (?:ci|install)(?:[^\n]*\\\n)*[^\n]*/gm
+
 // A dependency that runs code at installation could take over a developer's machine or CI. None has to: lmdb comes built.
 test('no installation of packages runs scripts of theirs', () => {
   const { allowScripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   expect(allowScripts).toBeUndefined()
-  for (const file of ['scripts/run.mjs', 'deploy/image/assemble.ts', 'proofs/updates/other-release.ts']) {
-    const lines = readFileSync(file, 'utf8').split('\n')
-    const installing = lines.filter(
-      (line) => /'(?:ci|install)'/.test(line) && !line.includes("step('install"),
-    )
-    expect(installing.filter((line) => !line.includes('--ignore-scripts'))).toEqual([])
-  }
+  const installations = ['scripts', 'deploy', 'proofs'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(?:ts|mjs|sh)$/.test(file) && !file.includes('node_modules'))
+      .flatMap((file) => {
+        const texts = readFileSync(join(folder, file), 'utf8').match(INSTALLATION) ?? []
+        return texts.map((text) => [join(folder, file), text.includes('--ignore-scripts')])
+      }),
+  )
+  expect(installations.filter(([, ignores_scripts]) => !ignores_scripts)).toEqual([])
+  expect(installations).toHaveLength(8)
 })

@@ -58,7 +58,7 @@ download_reference_tools() {
   # shellcheck disable=SC2086
   python3 -m pip install --quiet --disable-pip-version-check --no-input --target "$reference_tools_dir/python" \
     "$schemathesis_package" &&
-    npm install --silent --no-audit --no-fund --prefix "$reference_tools_dir" $types_packages &&
+    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$reference_tools_dir" $types_packages &&
     ln -sf "$reference_tools_dir/node_modules/.bin/openapi-typescript" "$servers_dir/bin/openapi-typescript" &&
     printf '#!/bin/sh\nPYTHONPATH="%s${PYTHONPATH:+:$PYTHONPATH}" exec python3 "%s" "$@"\n' \
       "$reference_tools_dir/python" "$reference_tools_dir/python/bin/schemathesis" >"$servers_dir/bin/schemathesis" &&
