@@ -139,10 +139,11 @@ describeManifests('production', () => {
   })
 
   // F5
-  test('the scanner reports what it could not scan completely, and starts again when clamd has ended', () => {
+  test('the scanner has a limit of memory, reports what it could not scan, and starts again when clamd has ended', () => {
     const pods = startersOf(manifests).find(({ metadata }) => metadata.name === 'clamav') as Manifest
     expect(containerOf(pods)).toMatchObject({
       livenessProbe: { tcpSocket: { port: 'clamd' } },
+      resources: { limits: { memory: expect.stringMatching(/^\d+Gi$/) } },
       volumeMounts: expect.arrayContaining([
         { name: 'settings', mountPath: '/etc/clamav/clamd.conf', subPath: 'clamd.conf', readOnly: true },
       ]),
