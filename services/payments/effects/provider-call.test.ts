@@ -182,3 +182,16 @@ test.each<[string, Partial<Payment>, { readonly is_moved?: true }, readonly ('cr
     sent.includes('repetition') ? 1 : 0,
   ])
 })
+
+// P4
+test('"not found" says nothing of a payment that another process has sent to another account since the lookup', async () => {
+  const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }), {
+    idempotency_window_ms: Number.POSITIVE_INFINITY,
+  })
+  const payment = newDeposit({ status: 'processing', attempts: [SENT], effects: [] })
+  const poll = pollProviderEffect.newEffect(payment, {}, { at: now() })
+  const change = await bindPollProvider(deps()).run({ ...poll, tries: 1 }, { ...payment, version: 1 })
+  expect(change(payment).effects.map(({ kind }) => kind)).toEqual([repeatCreateEffect.kind])
+  const sent_since = { ...payment, attempts: [ELSEWHERE] }
+  expect(change(sent_since)).toBe(sent_since)
+})
