@@ -17,8 +17,8 @@ export interface CallbackSenderDeps {
   readonly onProblem: (problem: string) => void
 }
 
-/** For more than a minute: longer than the only process of a system is cut off from its stores. */
-const TRIES_MAX = 20
+/** For some minutes: longer than all processes of a system are cut off from their stores, one after the other. */
+const TRIES_MAX = 40
 const TIMEOUT_MS = 10_000
 
 /** The share of operations about which somebody sends a forged callback. */
