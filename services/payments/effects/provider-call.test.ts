@@ -15,6 +15,7 @@ import {
 import { FINGERPRINT, newDeposit, newReservation } from '../payment.fixture.ts'
 import { bindFindRestored, bindPollProvider } from './ask-provider.ts'
 import { bindCreateAtProvider, bindRepeatCreate } from './create-at-provider.ts'
+import type { ProviderCallDeps } from './provider-call.ts'
 import { scriptedConnector } from './scripted-connector.fixture.ts'
 
 /** The record of an attempt that was sent. */
@@ -184,13 +185,16 @@ test.each<[string, Partial<Payment>, { readonly is_moved?: true }, readonly ('cr
 })
 
 // P4
-test('"not found" says nothing of a payment that another process has sent to another account since the lookup', async () => {
+test('"not found" says nothing while the account has moved, nor of what another process has sent elsewhere since', async () => {
   const { deps } = scriptedConnector(() => ({ kind: 'unknown', reason: 'reset' }), {
     idempotency_window_ms: Number.POSITIVE_INFINITY,
   })
   const payment = newDeposit({ status: 'processing', attempts: [SENT], effects: [] })
   const poll = pollProviderEffect.newEffect(payment, {}, { at: now() })
-  const change = await bindPollProvider(deps()).run({ ...poll, tries: 1 }, { ...payment, version: 1 })
+  const ask = (changes: Partial<ProviderCallDeps> = {}) =>
+    bindPollProvider(deps(changes)).run({ ...poll, tries: 1 }, { ...payment, version: 1 })
+  expect((await ask({ isMoved: async () => true }))(payment)).toBe(payment)
+  const change = await ask()
   expect(change(payment).effects.map(({ kind }) => kind)).toEqual([repeatCreateEffect.kind])
   const sent_since = { ...payment, attempts: [ELSEWHERE] }
   expect(change(sent_since)).toBe(sent_since)
