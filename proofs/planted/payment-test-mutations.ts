@@ -31,6 +31,20 @@ export const PAYMENT_TEST_MUTATIONS: readonly TestMutation[] = [
     tests: ['services/payments/domain/payment-claims.test.ts'],
   },
   {
+    name: 'a payout that the ledger may have refused after the backup is sent after the restore',
+    file: 'services/payments/effects/provider-call.ts',
+    search: ' || record.is_hold_unknown === true) return false',
+    replace: ') return false',
+    tests: ['services/payments/effects/provider-call.test.ts'],
+  },
+  {
+    name: 'a second restore keeps the minute of the first one',
+    file: 'services/payments/domain/restored.ts',
+    search: 'marked.effects.filter(({ id }) => id !== find.id)',
+    replace: 'marked.effects',
+    tests: ['services/payments/domain/restored.test.ts'],
+  },
+  {
     name: 'an erasure comes before its line in the list',
     file: 'services/payments/use-cases/erase-person.ts',
     search: "  await erasures.append({ kind: 'payment', merchant_id, id: payment_id })\n",
