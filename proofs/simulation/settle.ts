@@ -21,8 +21,8 @@ import type { World } from './world/world.ts'
 /** Within this time after the last fault everything is final: an expiry, and the longest back-off that faults cause. */
 const SETTLE_MAX_MS = 400_000
 
-/** Five minutes pass until the operator learns that a provider does not know what it has confirmed (P4). */
-const DROPPED_MAX_MS = 400_000
+/** Five minutes pass until the operator learns that a provider does not know an operation (P4), and polls are as far apart. */
+const MISSING_MAX_MS = 700_000
 
 /** What was sent before faults stopped may still arrive late, and be slow at the store several times. */
 export const LAST_COMMAND_MS = 15_000
@@ -36,8 +36,10 @@ const VERIFIED = 0.1
 /** Waits until nothing is left to do, but not longer than the limit. */
 export async function settle(world: World, history?: History): Promise<void> {
   const has_dropped = [...world.provider.operations()].some(({ dropped_ms }) => dropped_ms !== undefined)
-  const end_ms = world.scheduler.now_ms() + SETTLE_MAX_MS + (has_dropped ? DROPPED_MAX_MS : 0)
-  while (world.scheduler.now_ms() < end_ms) {
+  const begin_ms = world.scheduler.now_ms()
+  while (true) {
+    const max_ms = SETTLE_MAX_MS + (has_dropped || hasUnsent(world) ? MISSING_MAX_MS : 0)
+    if (world.scheduler.now_ms() >= begin_ms + max_ms) return
     await sleep(1_000)
     if (hasMissing(world)) await endMissing(world.operator, [...world.provider.operations()])
     await confirmMovedAccount(world)
@@ -60,6 +62,13 @@ export async function settle(world: World, history?: History): Promise<void> {
     // A callback of the provider may still come after a payment is final.
     if (is_settled) return sleep(1_000)
   }
+}
+
+/** Whether a backup had a withdrawal before the ledger's decision: it is never sent after the restore (P19). */
+function hasUnsent(world: World): boolean {
+  return paymentsOf(world).some(({ attempts = [] }) =>
+    attempts.some(({ is_hold_unknown }) => is_hold_unknown),
+  )
 }
 
 /** Whether a payment or a refund waits for the operator because its provider does not have it. */

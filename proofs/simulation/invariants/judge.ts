@@ -62,6 +62,7 @@ export interface StoredPayment {
   readonly history: readonly { readonly status: string; readonly amount: bigint }[]
   /** The attempt of a payment that is admitted, and the one that it was paid at when that is another one. */
   readonly attempt?: { readonly number: number }
+  readonly attempts?: readonly { readonly is_hold_unknown?: boolean }[]
   readonly paid_attempt?: number
   readonly effects: readonly {
     readonly id: string
