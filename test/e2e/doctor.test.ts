@@ -103,6 +103,12 @@ describe('doctor, next to a running system on embedded files', () => {
     }
   })
 
+  // O9: before an old key is removed, it shows which processes still use it.
+  test('the id of the active master key is a metric', async () => {
+    const metrics = await (await fetch(`${urls['health_url']}/metrics`)).text()
+    expect(metrics).toMatch(/^multihub_active_master_key\{key_id="local"\} 1$/m)
+  })
+
   // O10
   test('unsigned messages of the bus are not accepted silently', async () => {
     const text = 'unsigned messages of the bus are accepted; remove MULTIHUB_BUS_AUTH=accept'
