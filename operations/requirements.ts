@@ -1,4 +1,4 @@
-import type { DataCheck } from '#lib/role/operations.ts'
+import type { DataCheck, RequirementOptions } from '#lib/role/operations.ts'
 import type { Finding, Requirement } from '#lib/role/requirement.ts'
 import type { RoleName } from '#lib/role/role.ts'
 
@@ -13,12 +13,12 @@ interface Unmet {
 
 /**
  * What other roles must have and do not, or not as the documents of the checked role state it, in the order of those
- * documents. Roles without a check in `checks` are not asked. `onUnreadable` gets the reason for each document that cannot be read.
+ * documents. Roles without a check in `checks` are not asked.
  */
 export async function* unmetRequirements(
   check: DataCheck,
   checks: ReadonlyMap<RoleName, DataCheck>,
-  onUnreadable?: (reason: string) => void,
+  options?: RequirementOptions,
 ): AsyncGenerator<Unmet> {
   let lookups: Promise<Unmet | undefined>[] = []
   const unmet = async (): Promise<Unmet[]> => {
@@ -26,7 +26,7 @@ export async function* unmetRequirements(
     lookups = []
     return results.filter((result) => result !== undefined)
   }
-  for await (const requirement of check.listRequirements?.(onUnreadable) ?? []) {
+  for await (const requirement of check.listRequirements?.(options) ?? []) {
     lookups.push(
       findIn(checks, requirement).then((finding) =>
         finding === 'found' ? undefined : { requirement, finding },

@@ -12,17 +12,22 @@ import type { RoleName } from './role.ts'
 /** Reads all documents of a collection, in the order of their keys. */
 export type ReadDocuments = <D extends object>(spec: CollectionSpec) => AsyncIterable<D>
 
+/** Which requirements are listed. */
+export interface RequirementOptions {
+  /** Gets the reason for each document that cannot be read. */
+  readonly onUnreadable?: (reason: string) => void
+  /** Leaves out archived documents from before this instant. */
+  readonly archived_since?: Date | undefined
+}
+
 /** The check of what a role has stored. Only `adopt` writes; the others hold also while the system works. */
 export interface DataCheck {
   /** What is wrong within the database of the role, one sentence per problem. */
   findProblems?(): AsyncIterable<string>
   /** What the role has written to the log, and no longer has stored, one sentence per problem. */
   compareWithLog?(lines: AsyncIterable<string>): AsyncIterable<string>
-  /**
-   * What other roles must have, because documents of this role say so. After a document that cannot be read it tells `onUnreadable`
-   * the reason, and goes on.
-   */
-  listRequirements?(onUnreadable?: (reason: string) => void): AsyncIterable<Requirement>
+  /** What other roles must have, because documents of this role say so. Goes on after a document that cannot be read. */
+  listRequirements?(options?: RequirementOptions): AsyncIterable<Requirement>
   /** Whether the role has what another one requires, or may have deleted it since, and whether it agrees with the claim. */
   find?(requirement: Requirement): Promise<Finding>
   /**

@@ -12,6 +12,9 @@ import { checkpointAt } from '../../services/balances/archive.fixture.ts'
 import { shardOf } from '../../services/balances/domain/shard.ts'
 import { openLedgerStore } from '../../services/balances/store/ledger-store.ts'
 import { verifyLedger, writeJournal } from '../../services/balances/verification/verification.fixture.ts'
+import { backUp } from '../backup/backup.ts'
+import { readManifest, writeManifest } from '../backup/manifest.ts'
+import { restore } from '../backup/restore.ts'
 import { BACKUP_ORDER, loadOperations } from '../databases.ts'
 import { verify } from '../verify.ts'
 import { archive } from './archive.ts'
@@ -141,6 +144,35 @@ test('what stays of a batch is signed with the active key of the ledger', async 
   await expect(runVerify()).rejects.toThrow('problem')
   expect(lines).toContainEqual(expect.stringContaining('was not signed with a key of the ledger (new)'))
 })
+
+// The first batches are of the first milliseconds of 1970.
+test.each<[string, Date, string | undefined]>([
+  ['now', new Date(), undefined],
+  ['half a day after the third batch', new Date(43_200_003), '(4 documents)'],
+])(
+  'a restore needs the archived batches that a backup could lack: it began %s',
+  async (_when, began_at, problem) => {
+    await createLedger(BACKUP_ORDER)
+    await archiveLater()
+    const backup = join(home, 'backup')
+    const output = { printLine: (line: string) => void lines.push(line), printProgress() {} }
+    const keys = { MULTIHUB_MASTER_KEYS: testMasterKey('test') }
+    await backUp(['--recipient', 'none', backup], { MULTIHUB_HOME: home, ...keys }, output)
+    const { journal } = testKeys()
+    const { product: _product, format: _format, ...manifest } = await readManifest(backup, journal)
+    const ordered = { ...manifest, consistency: 'ordered', began_at: began_at.toISOString() } as const
+    await rm(join(backup, 'manifest.json'))
+    await writeManifest(backup, ordered, journal)
+    await mkdir(join(home, 'restored'))
+    const restored = { MULTIHUB_HOME: join(home, 'restored'), ...keys }
+    const restoring = restore(['--erasures', 'none', backup], restored, output)
+    if (problem === undefined) await restoring
+    else await expect(restoring).rejects.toThrow('before --incomplete')
+    expect(lines.filter((line) => line.startsWith('PROBLEM'))).toEqual(
+      problem === undefined ? [] : [expect.stringContaining(problem)],
+    )
+  },
+)
 
 test('without the keys of the journal nothing is archived', async () => {
   await createLedger()

@@ -57,7 +57,7 @@ test('documents that cannot be read are counted once per reason', async () => {
   const checks = checksOf(
     { find: () => Promise.resolve('found') },
     {
-      async *listRequirements(onUnreadable) {
+      async *listRequirements({ onUnreadable } = {}) {
         onUnreadable?.('one file is away')
         yield fact('read')
         onUnreadable?.('one file is away')

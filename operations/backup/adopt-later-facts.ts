@@ -13,12 +13,13 @@ export const ADOPTING_ROLES: readonly RoleName[] = ['payments', ...LATER_ROLES]
  * Completes a restored `ordered` backup: what happened to a payment after it was read, and before support and the ledger
  * were, is added to the payment. So no refund or chargeback that they know can be made again. The ledger is read last, and
  * its entries decide. `report` gets each fact, and whether it was added: one of a payment that was created meanwhile cannot
- * be, nor one of an archived payment without its file, and its money could move again. Returns a sentence per reason why documents
- * could not be read, whose facts are not known.
+ * be, nor one of an archived payment without its file, and its money could move again. Archived documents from before
+ * `archived_since` are left out. Returns a sentence per reason why documents could not be read, whose facts are not known.
  */
 export async function adoptLaterFacts(
   checks: ReadonlyMap<RoleName, DataCheck>,
   report: (role: RoleName, subject: string, is_added: boolean, reason?: string) => void,
+  archived_since?: Date,
 ): Promise<readonly string[]> {
   const checkOf = (role: RoleName): DataCheck => {
     const check = checks.get(role)
@@ -28,7 +29,7 @@ export async function adoptLaterFacts(
   const reasons = new Map<string, string>()
   for (const role of LATER_ROLES) {
     // One after the other: the entries of a payment build on each other.
-    for await (const { requirement } of unmetRequirements(checkOf(role), checks)) {
+    for await (const { requirement } of unmetRequirements(checkOf(role), checks, { archived_since })) {
       const { role: adopting, subject } = requirement
       try {
         // An earlier fact may have brought it, as many are looked up before the first of them is added. Then nothing changes.
@@ -46,7 +47,8 @@ export async function adoptLaterFacts(
       const text = `${role}: ${reason}`
       unreadable.set(text, (unreadable.get(text) ?? 0) + 1)
     }
-    for await (const { requirement } of unmetRequirements(checkOf(role), checks, onUnreadable))
+    const options = { onUnreadable, archived_since }
+    for await (const { requirement } of unmetRequirements(checkOf(role), checks, options))
       report(requirement.role, requirement.subject, false, reasons.get(requirement.subject))
   }
   return [...unreadable].map(([text, count]) => `${text} (${count} documents)`)

@@ -36,8 +36,15 @@ import { beginRun, openOperationRuns, type RunFacts, succeededRun, writeRun } fr
 /** How many documents are written at once: together at most this many, and one, of the largest documents. */
 const WRITES_MAX = 64
 
+/**
+ * Payments know what the ledger books before it does, so they have what was booked before the backup began, if the clocks were right.
+ * What a run of `archive` finds is a day old at least: half a day is left for clocks that were wrong either way.
+ */
+const CLOCKS_MAY_DIFFER_MS = 43_200_000
+
 /** The files of a backup, as they lie in its directory. */
 interface BackupSource {
+  readonly began_at: Date
   readonly directory: string
   readonly contents: readonly BackupContent[]
   readonly decrypt: ChangeBlocks
@@ -48,7 +55,7 @@ interface BackupSource {
  * decrypted. Nothing may be restored before all files of a backup are checked.
  */
 export async function checkContent(
-  { directory, decrypt }: Omit<BackupSource, 'contents'>,
+  { directory, decrypt }: Pick<BackupSource, 'directory' | 'decrypt'>,
   { kind, name, role, file, bytes, sha256 }: BackupContent,
   { collections, blobs }: Declarations,
 ): Promise<void> {
@@ -65,7 +72,7 @@ export async function checkContent(
 /** Writes a file of a backup into an empty collection. Documents get new versions. */
 export async function loadContent(
   store: Store,
-  { directory, decrypt }: Omit<BackupSource, 'contents'>,
+  { directory, decrypt }: Pick<BackupSource, 'directory' | 'decrypt'>,
   { role, kind, name, file, frames: total }: BackupContent,
   declarations: Declarations,
   printProgress: CommandOutput['printProgress'],
@@ -132,7 +139,12 @@ export const restore: Command = async (words, variables, output) => {
     throw new StartError(
       `the backup is of the system ${system_name}: set MULTIHUB_SYSTEM_NAME to it, or name another backup`,
     )
-  const source = { directory, contents, decrypt: await decryptWith(identity_file, manifest.recipients) }
+  const source = {
+    began_at: new Date(began_at),
+    directory,
+    contents,
+    decrypt: await decryptWith(identity_file, manifest.recipients),
+  }
   const roles = await loadOperations(BACKUP_ORDER)
   const contentsOf = (role: RoleOperations): readonly BackupContent[] =>
     contents.filter((content) => content.role === role.name)
@@ -271,12 +283,14 @@ async function completePayments(
     if (check) checks.set(role.name, check)
   }
   let missing = 0
-  const unreadable = await adoptLaterFacts(checks, (role, subject, is_added, reason) => {
+  const report: Parameters<typeof adoptLaterFacts>[1] = (role, subject, is_added, reason) => {
     const fact = `${role}: ${subject} happened while the backup ran`
     if (is_added) return printLine(`${fact}, and is added`)
     missing += 1
     printLine(`PROBLEM  ${fact}, and cannot be added${reason === undefined ? '' : `: ${reason}`}`)
-  })
+  }
+  const archived_since = new Date(source.began_at.getTime() - CLOCKS_MAY_DIFFER_MS)
+  const unreadable = await adoptLaterFacts(checks, report, archived_since)
   for (const text of unreadable)
     printLine(`PROBLEM  ${text}: what it says of payments while the backup ran cannot be added`)
   return missing + unreadable.length

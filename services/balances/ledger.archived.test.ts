@@ -292,7 +292,7 @@ describe('without the archive', () => {
       expect.stringMatching(new RegExp(`^shard ${SHARD}, batch 1: the archive file .* cannot be read`)),
     ])
     const unreadable: string[] = []
-    const list = check.listRequirements?.((reason) => void unreadable.push(reason)) ?? []
+    const list = check.listRequirements?.({ onUnreadable: (reason) => void unreadable.push(reason) }) ?? []
     expect(await listOf(list)).toEqual([])
     expect(unreadable).toHaveLength((await listOf(readStored())).filter(isStub).length)
     expect(unreadable[0]).toMatch(/^the archive file .* cannot be read: MULTIHUB_ARCHIVE names no directory$/)

@@ -149,6 +149,32 @@ test('a signed stub with a place of a newer form makes no shard corrupt, and sto
   expect(await archive.store.stops.listStopped()).toEqual([])
 })
 
+test('a restore leaves out archived batches by their time only if it was not altered', async () => {
+  const journal = { shard: SHARD, seq: 2n }
+  const unreadableSince = async (archived_since: Date): Promise<number> => {
+    const readStored = () => archive.stored.find('key', { equals: [SHARD] }, { limit: 10 })
+    const check = createDataCheck(
+      archive.store_without_archive,
+      async function* () {
+        yield* await readStored()
+      } as unknown as ReadDocuments,
+      ledger_signer,
+    )
+    let unreadable = 0
+    const onUnreadable = (): void => {
+      unreadable += 1
+    }
+    for await (const _ of check.listRequirements?.({ onUnreadable, archived_since }) ?? []);
+    return unreadable
+  }
+  const { time = new Date() } = (await archive.stored.get(journal)) ?? {}
+  expect(await unreadableSince(new Date(0))).toBe(2)
+  expect(await unreadableSince(new Date(time.getTime() + 1))).toBe(0)
+  const place = await placeAt(2n)
+  await forge(2n, () => place, { time: new Date(0) })
+  expect(await unreadableSince(new Date(time.getTime() + 1))).toBe(1)
+})
+
 // O9.3
 test('a stub of an earlier key is read while the key is known', async () => {
   const openWith = (...ids: readonly string[]) =>

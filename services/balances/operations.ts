@@ -9,7 +9,7 @@ import { CorruptJournal, NewerBatchFormat } from './domain/hash-chain.ts'
 import { environmentOfShard, isShard, SHARDS, shardOf } from './domain/shard.ts'
 import { createShardState } from './domain/shard-state.ts'
 import { missingLedgerHeads } from './store/exported-heads.ts'
-import { JOURNAL, type JournalDocument, signStubsWith } from './store/journal.ts'
+import { isSigned, JOURNAL, type JournalDocument, signStubsWith } from './store/journal.ts'
 import { checkJournalSigner } from './store/journal-signers.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { weighShards } from './store/weigh-shards.ts'
@@ -48,10 +48,15 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
       for (let shard = 0; shard < SHARDS; shard += 1) yield* await problemsOfShard(store, shard)
     },
     compareWithLog: (lines) => missingLedgerHeads(store.journal, signer, lines),
-    async *listRequirements(onUnreadable) {
+    async *listRequirements({ onUnreadable, archived_since } = {}) {
+      const isLeftOut = (stub: JournalDocument): boolean =>
+        archived_since !== undefined && stub.time < archived_since && isSigned(stub, signer)
       for await (const document of readDocuments<JournalDocument>(JOURNAL)) {
-        const batch = isStub(document) ? await readArchived(store.journal, document, onUnreadable) : document
-        if (batch) yield* requirementsOf(batch)
+        if (!isStub(document)) yield* requirementsOf(document)
+        else if (!isLeftOut(document)) {
+          const batch = await readArchived(store.journal, document, onUnreadable)
+          if (batch) yield* requirementsOf(batch)
+        }
       }
     },
     async find({ merchant_id, environment, id }) {

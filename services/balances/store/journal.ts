@@ -267,7 +267,7 @@ function batchFrom(document: JournalDocument, signer: Signer, read_max: number):
   return batch
 }
 
-/** Throws `CorruptJournal` unless a key of the ledger has signed a batch, or what stays of it in its stub. */
+/** Throws `CorruptJournal` unless the document is signed. */
 function assertSigned(document: JournalDocument, signer: Signer): void {
   if (isSigned(document, signer)) return
   const { shard, seq } = document
@@ -277,7 +277,8 @@ function assertSigned(document: JournalDocument, signer: Signer): void {
   )
 }
 
-function isSigned(document: JournalDocument, signer: Signer): boolean {
+/** Whether a key of the ledger has signed a batch, or what stays of it in its stub. Of a batch this does not prove the entries. */
+export function isSigned(document: JournalDocument, signer: Signer): boolean {
   const { text, signature } = signedPartOf(document)
   return signer.verify(text, signature)
 }
