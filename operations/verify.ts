@@ -10,7 +10,7 @@ import type { RoleName } from '#lib/role/role.ts'
 import { COMMAND_LIMITS, createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { isStub } from '#lib/store/archive/archived-document.ts'
-import type { Store } from '#lib/store/store.ts'
+import type { CollectionSpec, Store } from '#lib/store/store.ts'
 import { type Command, type CommandOutput, problemsText } from '../app/run.ts'
 import { findMissingFiles, readNeededFiles } from './archive/archive-files.ts'
 import { type ArchiveSubject, checkStubs } from './archive/archived-collection.ts'
@@ -73,8 +73,11 @@ async function countProblems(
   const roles = await loadOperations(BACKUP_ORDER)
   // What a document refers to is looked up after it was read, so no instant is needed, which MongoDB keeps for minutes only.
   const snapshot = await databases.openSnapshot(roles, 'ordered')
+  const readerOfRole = (role: RoleOperations): ReadDocuments =>
+    readerOf(snapshot, databases.nameOf(role), printProgress)
   const stores: Store[] = []
   const checks = new Map<RoleName, DataCheck>()
+  const with_stubs = new Set<CollectionSpec>()
   let problems = 0
   const report = (role: RoleName, problem: string): void => {
     problems += 1
@@ -93,11 +96,10 @@ async function countProblems(
         report(role.name, error.message)
         continue
       }
-      const readDocuments = readerOf(snapshot, databases.nameOf(role), printProgress)
+      const readDocuments = notingStubs(readerOfRole(role), with_stubs)
       const whole = withArchive(store, archive_reader)
       const check = await role.checkData?.(whole, readDocuments, variables, keys)
       if (check) checks.set(role.name, check)
-      problems += await checkArchives({ role, directory: config.archive, output }, readDocuments)
     }
     for (const [role, check] of checks) {
       printProgress(`${role}: checking`)
@@ -110,6 +112,12 @@ async function countProblems(
           `${requirement.subject} ${finding === 'missing' ? 'is missing' : 'does not agree with it'}`,
         )
     }
+    // Last: the requirements were read from all documents that can be stubs.
+    for (const role of roles.filter(({ name }) => checks.has(name)))
+      problems += await checkArchives(
+        { role, directory: config.archive, output, with_stubs },
+        readerOfRole(role),
+      )
   } finally {
     for (const store of stores) await store.close()
     await snapshot.close()
@@ -122,10 +130,11 @@ async function checkArchives(
   subject: Pick<ArchiveSubject, 'output'> & {
     readonly role: RoleOperations
     readonly directory: string | undefined
+    readonly with_stubs: ReadonlySet<CollectionSpec>
   },
   readDocuments: ReadDocuments,
 ): Promise<number> {
-  const { role, directory, output } = subject
+  const { role, directory, output, with_stubs } = subject
   const needed = await readNeededFiles(role, readDocuments)
   if (needed.length > 0 && directory === undefined) {
     for (const text of await findMissingFiles(needed, directory))
@@ -135,15 +144,20 @@ async function checkArchives(
   let problems = 0
   for (const archivable of role.archives ?? []) {
     // Also stubs without a record must be found.
-    if (needed.length === 0 && !(await hasStub(readDocuments(archivable.spec)))) continue
+    if (needed.length === 0 && !with_stubs.has(archivable.spec)) continue
     problems += await checkStubs({ ...subject, archivable }, readDocuments)
   }
   return problems
 }
 
-async function hasStub(documents: AsyncIterable<object>): Promise<boolean> {
-  for await (const document of documents) if (isStub(document)) return true
-  return false
+/** Reads documents, and adds each collection in which it met a stub. */
+function notingStubs(readDocuments: ReadDocuments, with_stubs: Set<CollectionSpec>): ReadDocuments {
+  return async function* readNoted<D extends object>(spec: CollectionSpec): AsyncGenerator<D> {
+    for await (const document of readDocuments<D>(spec)) {
+      if (isStub(document)) with_stubs.add(spec)
+      yield document
+    }
+  }
 }
 
 /** The lines of a file. Throws `StartError` when it cannot be read. */
