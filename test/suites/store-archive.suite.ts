@@ -101,6 +101,7 @@ export function archiveSuite(subject: StoreUnderTest): void {
       if (!stub) throw new Error('the stub is gone')
       const { text, signature } = signedTextOf(stub)
       expect(signature).toBe(sign(text))
+      expect(signedTextOf(Object.fromEntries(Object.entries(stub).reverse())).text).toBe(text)
       for (const field of ['shop', 'id', 'rank', 'code', 'tags', 'serials', 'due'])
         expect(signedTextOf({ ...stub, [field]: 'another' }).text).not.toBe(text)
       const { archived } = stub
