@@ -60,9 +60,32 @@ test.each([
   ['two proxies', '10.0.0.1', '203.0.113.9, 10.0.0.2', '203.0.113.9'],
   ['a proxy without a header', '10.0.0.1', undefined, '10.0.0.1'],
   ['only proxies', '10.0.0.1', '10.0.0.3,10.0.0.2', '10.0.0.3'],
+  ['the proxy names an IPv4 address with its port', '10.0.0.1', '203.0.113.9:5123', '203.0.113.9'],
+  ['the proxy names an IPv6 address with its port', '10.0.0.1', '[2001:db8::1]:443', '2001:db8::1'],
+  ['a second proxy comes with its port', '10.0.0.1', '203.0.113.9, 10.0.0.2:80', '203.0.113.9'],
   ['an unreadable hop', '10.0.0.1', '203.0.113.9, unknown', undefined],
   ['a mapped proxy', '::ffff:10.0.0.1', '203.0.113.9', '203.0.113.9'],
   ['the socket is closed', undefined, '203.0.113.9', undefined],
 ])('finds the caller when %s', (_when, socket, forwarded, expected) => {
   expect(addressBehind(socket, forwarded, parseIpRanges(['10.0.0.0/8']))).toBe(expected)
+})
+
+test.each([
+  '203.0.113.9:',
+  '203.0.113.9:0',
+  '203.0.113.9:65536',
+  '203.0.113.9:080',
+  '203.0.113.9:80:80',
+  '203.0.113.9 :80',
+  '203.0.113.300:80',
+  ':80',
+  '[203.0.113.9]:80',
+  '[2001:db8::1]',
+  '[2001:db8::1]443',
+  '[2001:db8::1]:-1',
+  '[fe80::1%eth0]:443',
+  '[[2001:db8::1]]:443',
+  'host.example:80',
+])('a hop %j is not an address with a port', (hop) => {
+  expect(addressBehind('10.0.0.1', hop, parseIpRanges(['10.0.0.0/8']))).toBeUndefined()
 })

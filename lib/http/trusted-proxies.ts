@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isIPv4, isIPv6 } from 'node:net'
 import { z } from 'zod'
 import { ConfigError, describedSetting, type Setting, type Variables } from '#lib/base/config/config.ts'
 import { listSetting } from '#lib/base/config/settings.ts'
@@ -63,7 +64,7 @@ export function createProxyWatch(trusted_proxies: IpRanges | undefined) {
 
 /**
  * The address of the caller (A7): the socket's address, or the last hop of `X-Forwarded-For` that is not a trusted proxy.
- * Only hops that trusted proxies appended are believed. `undefined` when that hop is not an IP address.
+ * Only hops that trusted proxies appended are believed. `undefined` when that hop is not an IP address, with or without a port.
  */
 export function clientAddress(
   { socket, headers }: IncomingMessage,
@@ -83,7 +84,19 @@ export function addressBehind(
   while (address !== undefined && trusted?.contain(address)) {
     const hop = hops.pop()
     if (hop === undefined) return address
-    address = parseIpAddress(hop) === undefined ? undefined : hop
+    address = addressOfHop(hop)
   }
   return address
+}
+
+/** An address as some load balancers write it: `203.0.113.7:5123` or `[2001:db8::1]:443`. */
+const ADDRESS_WITH_PORT = /^(?:(?<ipv4>[0-9.]+)|\[(?<ipv6>[0-9a-f:.]+)\]):(?<port>[1-9][0-9]{0,4})$/i
+
+/** The address of a hop without its port. `undefined` when it is not an IP address. */
+function addressOfHop(hop: string): string | undefined {
+  if (parseIpAddress(hop) !== undefined) return hop
+  const { ipv4 = '', ipv6 = '', port } = ADDRESS_WITH_PORT.exec(hop)?.groups ?? {}
+  if (Number(port) > 65_535) return undefined
+  if (isIPv4(ipv4)) return ipv4
+  return isIPv6(ipv6) ? ipv6 : undefined
 }
