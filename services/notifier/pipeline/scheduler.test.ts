@@ -6,7 +6,7 @@ import { newDestination } from '../domain/destination.ts'
 import { newOwnedDestination, type OwnedDestination, QUEUED_MAX } from './owned-destination.ts'
 import { newDelivery } from './pipeline.fixture.ts'
 import { createScheduler, type Scheduler } from './scheduler.ts'
-import { createSlots, type Slot } from './slots.ts'
+import { createSlots, type Slot, type SlotLimits } from './slots.ts'
 
 let clock: InstalledClock
 let scheduler: Scheduler
@@ -19,6 +19,8 @@ let read_lanes: unknown[]
 /** How often the scheduler has looked whether an attempt could begin. */
 let looks: number
 
+const FEW: SlotLimits = { all: 8, unproven: 8, sick: 1, retry: 8 }
+
 beforeEach(() => {
   clock = installManualClock()
   began = []
@@ -26,7 +28,12 @@ beforeEach(() => {
   stored = []
   read_lanes = []
   looks = 0
-  const few = { all: 8, unproven: 8, sick: 1, retry: 8 }
+  startScheduler(FEW)
+})
+afterEach(() => clock[Symbol.dispose]())
+
+/** Starts the scheduler, with these limits of each destination. */
+function startScheduler(of_destination: SlotLimits): void {
   scheduler = createScheduler({
     deliveries: {
       async find(_index, range, { limit }) {
@@ -35,7 +42,13 @@ beforeEach(() => {
         return stored.filter((delivery) => delivery.try_kind === try_kind).slice(0, limit)
       },
     },
-    slots: createSlots({ process: few, merchant: few, host: few, origin: few, endpoint: few }),
+    slots: createSlots({
+      process: FEW,
+      merchant: FEW,
+      host: FEW,
+      origin: of_destination,
+      endpoint: of_destination,
+    }),
     store_now_ms: clock.now_ms,
     hasLease({ is_open }) {
       looks += 1
@@ -47,16 +60,19 @@ beforeEach(() => {
       slots_taken.push(slot)
     },
   })
-})
-afterEach(() => clock[Symbol.dispose]())
+}
 
 /** A leased destination with a number of due deliveries. */
 function destinationWith(
   count: number,
   name: string,
-  { due_in_ms = 0, ...changes }: Partial<Delivery> & { readonly due_in_ms?: number } = {},
+  {
+    due_in_ms = 0,
+    destination_key = `endpoint:${name}`,
+    ...changes
+  }: Partial<Delivery> & { readonly due_in_ms?: number } = {},
 ): OwnedDestination {
-  const stored = { ...newDestination({ destination_key: `endpoint:${name}`, merchant_id: name }), version: 1 }
+  const stored = { ...newDestination({ destination_key, merchant_id: name }), version: 1 }
   const owned = newOwnedDestination(stored, 'token', false, 0)
   const due_at = new Date(clock.now_ms() + due_in_ms)
   for (let number = 0; number < count; number += 1)
@@ -149,6 +165,19 @@ test('a destination that begins to hang does not hold up what waited with it', a
   await settled()
   expect(began.slice(8)).toEqual(['endpoint:other', 'endpoint:other'])
 })
+
+// N5 (3), N10: a merchant's deliveries to a hanging origin never delay its other ones, at the same host neither.
+test.each(['origin', 'endpoint'])(
+  'an %s that has taken all of its slots holds up no other one',
+  async (kind) => {
+    startScheduler({ ...FEW, all: 2 })
+    for (const name of ['hanging', 'other']) {
+      destinationWith(10, name, { destination_key: `${kind}:${name}`, merchant_id: 'one', ...HOST })
+      await settled()
+    }
+    expect(began).toEqual([...Array(2).fill(`${kind}:hanging`), ...Array(2).fill(`${kind}:other`)])
+  },
+)
 
 test.each<[string, (number: number) => Partial<Delivery>]>([
   ['its merchant', (number) => ({ merchant_id: 'one', url: `https://${number}.example.com/` })],
