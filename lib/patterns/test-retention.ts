@@ -56,6 +56,14 @@ export function mayHaveEnded({
   return environment === 'test' && at.getTime() < now().getTime() - RETENTION_MIN_MS + HOUR_MS
 }
 
+/**
+ * Whether a document whose `c_id` is free for another one waits for its deletion only: its `c_id` is freed last, and a crash or a
+ * failure came before the deletion (O25).
+ */
+export function isBeingDeleted({ environment, test_ended_at }: TestDocument): boolean {
+  return test_ended_at !== undefined && mayHaveEnded({ environment, at: test_ended_at })
+}
+
 const deleted_documents = counter(
   'multihub_test_documents_deleted_total',
   'Documents of the test environment that had ended and were deleted after their retention.',

@@ -257,3 +257,27 @@ test('an edit of a comment is not repeated over a later one, wherever its proces
     if (outcome === 'done') return
   }
 })
+
+// O25.2: the key of an ended ticket is freed before the ticket is deleted, and a crash can come in between.
+test.each([
+  [8, 'a', 'takes the place of the ticket with its c_id'],
+  [6, 'a', 'is refused'],
+  [8, 'b', 'is refused'],
+])(
+  '%i days after the end of a ticket whose key is free, %j for its payment %s',
+  async (days, c_id, result) => {
+    const owner: MerchantScope = { merchant_id: randomUUID(), environment: 'test' }
+    const survivor = fixture.newProcess()
+    const { deps } = survivor
+    const { ticket_id } = await create(deps, owner)
+    await closeTicket(deps, owner)
+    await untilSettled(survivor, owner)
+    clock.stepWall(days * 86_400_000)
+    const key = { ...owner, method: 'ticket.create' as const, key: 'a' }
+    await deps.idempotency.forget(key, new Date(clock.now_ms()))
+    const created = create(deps, owner, c_id)
+    if (result === 'is refused') await expect(created).rejects.toMatchObject({ code: 10002 })
+    else expect((await created).ticket_id).not.toBe(ticket_id)
+    expect(await ticketOf(owner)).toMatchObject({ status: result === 'is refused' ? 'closed' : 'open' })
+  },
+)

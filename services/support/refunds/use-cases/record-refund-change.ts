@@ -2,7 +2,7 @@ import type { Client } from '@connectrpc/connect'
 import type { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
-import { deleteEnded, mayHaveEnded } from '#lib/patterns/test-retention.ts'
+import { deleteEnded, isBeingDeleted } from '#lib/patterns/test-retention.ts'
 import type { Collection, Stored } from '#lib/store/store.ts'
 import type { Comment } from '../../comments/domain/comment.ts'
 import type { SupportDeps } from '../../use-cases/deps.ts'
@@ -48,14 +48,6 @@ async function insert(
   if (stored.refund_id !== refund.refund_id)
     throw new Error(`the refund ${stored.refund_id} has the c_id of the refund ${refund.refund_id}`)
   return stored
-}
-
-/**
- * Whether a refund whose `c_id` another refund has waits for its deletion (O25) only: its `c_id` was freed, which comes last, and a
- * crash or a failure came before the deletion.
- */
-function isBeingDeleted({ environment, test_ended_at }: Refund): boolean {
-  return test_ended_at !== undefined && mayHaveEnded({ environment, at: test_ended_at })
 }
 
 async function apply(

@@ -2,13 +2,14 @@ import { now } from '#lib/base/time.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
 import type { Policy } from '#lib/contract/policy.ts'
+import { deleteEnded, isBeingDeleted } from '#lib/patterns/test-retention.ts'
 import type { Stored } from '#lib/store/store.ts'
 import type { PaymentReference } from '../../domain/support-resource.ts'
 import { withClaimed } from '../../use-cases/claim-attachments.ts'
 import { runMutation } from '../../use-cases/mutation.ts'
 import { type NewTicketFields, newTicket, replaceDeleted } from '../domain/new-ticket.ts'
 import type { Ticket } from '../domain/ticket.ts'
-import { keyOfTicket } from '../store/tickets.ts'
+import { keyOfTicket, TICKETS } from '../store/tickets.ts'
 import { findTicket } from './find-ticket.ts'
 import type { TicketDeps } from './update-ticket.ts'
 
@@ -52,7 +53,10 @@ async function insertTicket(
   const payment = await findPayment(deps, request)
   const key = { merchant_id, environment, subject_id: payment?.payment_id ?? ticket_id }
   const existing = payment && (await deps.tickets.get(key))
-  if (existing) checkPlace(existing, ticket_id)
+  // A request of the same `c_id` that makes another ticket: the `c_id` was freed.
+  if (existing?.c_id === request.c_id && existing.ticket_id !== ticket_id && isBeingDeleted(existing))
+    await deleteEnded(TICKETS, deps.tickets, existing)
+  else if (existing) checkPlace(existing, ticket_id)
   const claim = { ...request, purpose: 'ticket', used_by: `ticket:${ticket_id}` } as const
   const placed = await withClaimed(deps.attachments, claim, ({ files: attachments, assertHeld }) => {
     assertHeld()
