@@ -11,7 +11,7 @@ export interface ContentToCheck {
 /** The thread that checks the structure of files. */
 export type ContentCheck = Thread<ContentToCheck, Inspection>
 
-/** The check of one file. It takes up to a second for 10 MiB that were forged for that. */
+/** The check of one file. It takes a few seconds for 10 MiB that were forged for that. */
 export const CONTENT_CHECK: ThreadTask<ContentToCheck, Inspection> = {
   entry: new URL('./content-check.thread.ts', import.meta.url),
   run: ({ content: { buffer, byteOffset, length }, mime_type }) =>

@@ -1,5 +1,5 @@
 import type { RejectionReason } from '#lib/contract/attachments.ts'
-import { NAME_END, namePattern, SPACE, skipSpace, valueAt, withoutTexts } from './pdf-syntax.ts'
+import { createSkip, NAME_END, namePattern, SPACE, valueAt, withoutTexts } from './pdf-syntax.ts'
 
 /** What an object stream inflates to. It begins with the number and the place of each object; places count from `first`. */
 export interface ObjectStream {
@@ -92,15 +92,17 @@ function findObjects(
     if (places === undefined) objects.set(Number(digits), [place])
     else places.push(place)
   }
-  // Only in a forged file do the comments behind numbers hide other numbers again and again.
+  const toGeneration = createSkip(text)
+  const toKeyword = createSkip(text)
+  // Only in a forged file do many comments end before the same long number.
   let left_bytes = 4 * text.length
   for (const { 0: digits, index } of text.matchAll(NUMBER)) {
-    GENERATION.lastIndex = skipSpace(text, index + digits.length)
-    left_bytes -= GENERATION.lastIndex - index
+    const generation_at = toGeneration(index + digits.length)
+    GENERATION.lastIndex = generation_at
     if (left_bytes < 0 || left_objects < 0) return undefined
     if (!GENERATION.test(text)) continue
-    const at = skipSpace(text, GENERATION.lastIndex)
-    left_bytes -= at - index
+    left_bytes -= GENERATION.lastIndex - generation_at
+    const at = toKeyword(GENERATION.lastIndex)
     if (!text.startsWith('obj', at)) continue
     if (!DIGITS.test(digits)) return undefined
     add(digits, { text, at: at + 'obj'.length })
@@ -109,9 +111,13 @@ function findObjects(
     if (first === undefined || count === undefined) return undefined
     // Readers read as many as there are objects, also behind `first`.
     const [numbers = ''] = STREAM_NUMBERS.exec(inflated) ?? []
-    const pairs = [...numbers.matchAll(PAIR)]
-    if (pairs.length < count) return undefined
-    for (const [, digits, offset] of pairs) add(digits, { text: inflated, at: first + Number(offset) })
+    let found = 0
+    for (const [, digits, offset] of numbers.matchAll(PAIR)) {
+      add(digits, { text: inflated, at: first + Number(offset) })
+      found += 1
+      if (left_objects < 0) return undefined
+    }
+    if (found < count) return undefined
   }
   return left_objects < 0 ? undefined : objects
 }

@@ -20,12 +20,28 @@ export function namePattern(name: string): string {
 
 /** Where the next token begins, behind white space and comments. */
 export function skipSpace(text: string, from: number): number {
-  let at = from
-  while (at < text.length) {
-    if (text[at] === '%') at = endOfComment(text, at)
-    else if ('\0\t\n\f\r '.includes(text.charAt(at))) at += 1
-    else break
+  let at = skipWhiteSpace(text, from)
+  while (text[at] === '%') at = skipWhiteSpace(text, endOfComment(text, at))
+  return at
+}
+
+/**
+ * Creates a `skipSpace` for calls in the order of their places, which reads each comment once: a call that begins within the comments
+ * that the last one skipped ends where that one did. A file can have its images as text on one line, where each `%` begins a comment.
+ */
+export function createSkip(text: string): (from: number) => number {
+  let skipped = { from: 0, to: 0 }
+  return (from) => {
+    const at = skipWhiteSpace(text, from)
+    if (text[at] !== '%') return at
+    if (at < skipped.from || at >= skipped.to) skipped = { from: at, to: skipSpace(text, at) }
+    return skipped.to
   }
+}
+
+function skipWhiteSpace(text: string, from: number): number {
+  let at = from
+  while (at < text.length && '\0\t\n\f\r '.includes(text.charAt(at))) at += 1
   return at
 }
 

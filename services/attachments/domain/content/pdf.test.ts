@@ -210,6 +210,11 @@ describe('a PDF', () => {
     expect(checkContent(pdf(start + page), 'application/pdf')).toBeUndefined()
   })
 
+  test('may have images as text on one line, which looks like numbers before comments', () => {
+    const page = '<</OpenAction[3 0 R/Fit]/A<</S/URI/URI(http://x)>>>>'
+    expect(checkContent(pdf(page, '1%x'.repeat(100_000)), 'application/pdf')).toBeUndefined()
+  })
+
   test('is inflated once, however often a stream is named', () => {
     const types = '/Type/ObjStm'.repeat(5)
     const object = objectStream('x'.repeat(4 * 1024 * 1024), `${types}/First 4/Filter/FlateDecode`)
