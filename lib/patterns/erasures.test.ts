@@ -64,7 +64,7 @@ test('without a file, a line is in the log, also when the log is silent', async 
   const { MULTIHUB_LOG_LEVEL: level } = process.env
   process.env['MULTIHUB_LOG_LEVEL'] = 'silent'
   try {
-    useLineWriter({ write: (line) => void lines.push(line) })
+    using _writer = useLineWriter({ write: (line) => void lines.push(line) })
     await createErasureLog(undefined, signer('k')).append(payment)
   } finally {
     if (level === undefined) delete process.env['MULTIHUB_LOG_LEVEL']

@@ -42,9 +42,15 @@ export function standardError(): LineWriter {
   return shared
 }
 
-/** Replaces standard error as the destination of logs, for simulation only. Call it before the first log is made. */
-export function useLineWriter(writer: LineWriter): void {
+/** Replaces standard error as the destination of the logs that are made from then on, until it is disposed. For simulation and tests. */
+export function useLineWriter(writer: LineWriter): Disposable {
+  const former = shared
   shared = writer
+  return {
+    [Symbol.dispose]() {
+      shared = former
+    },
+  }
 }
 
 function createStandardError(): LineWriter {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import type { Store } from '#lib/store/store.ts'
-import { createLog } from '#lib/telemetry/log.ts'
+import { useLineWriter } from '#lib/telemetry/writer.ts'
 import { intent, listAll, openAuditFixture } from './audit.fixture.ts'
 import { type AuditBatch, indexedLists, sealBatch } from './domain/audit-chain.ts'
-import { exportAuditHeads, missingAuditHeads } from './store/audit-heads.ts'
+import { missingAuditHeads } from './store/audit-heads.ts'
 import { AUDIT } from './store/audit-log.ts'
 
 async function damageSecondBatch(store: Store, damage: (batch: AuditBatch) => object | undefined) {
@@ -104,16 +104,12 @@ describe('a damaged audit trail', () => {
     await using fixture = await openAuditFixture()
     const { audit, log, store } = fixture
     const lines: string[] = []
-    const process_log = createLog('backoffice', {
-      level: 'info',
-      writer: { write: (line) => void lines.push(line) },
-    })
-    const heads = exportAuditHeads(testKeys().audit, process_log)
-    await audit.begin(intent())
-    await audit.begin(intent())
+    using _writer = useLineWriter({ write: (line) => void lines.push(line) })
+    const exporting = await fixture.open()
+    await exporting.begin(intent())
+    await exporting.begin(intent())
+    await exporting.stop()
     const head = await log.readHead()
-    heads.note(head)
-    heads.stop()
     const missing = async (): Promise<string[]> => {
       const found: string[] = []
       const given = (async function* () {

@@ -6,7 +6,7 @@ import {
   missingHeads,
   startHeadExport,
 } from '#lib/patterns/journal/exported-heads.ts'
-import { createLog, type Log } from '#lib/telemetry/log.ts'
+import { createLog } from '#lib/telemetry/log.ts'
 import { signedHead } from '../domain/audit-chain.ts'
 import type { AuditLog } from './audit-log.ts'
 
@@ -19,12 +19,9 @@ const AUDIT_HEAD: HeadKind<Readonly<Record<never, string>>> = {
   nameOf: ({ seq }) => `batch ${seq} of the audit trail`,
 }
 
-/** Writes the newest batch that this process has committed to the log once a minute; see `startHeadExport`. */
-export function exportAuditHeads(
-  signer: Pick<Signer, 'sign'>,
-  log: Pick<Log, 'info' | 'error'> = createLog('backoffice', { level: 'info' }),
-) {
-  const heads = startHeadExport(AUDIT_HEAD, signer, log)
+/** Writes the newest batch that this process has committed to the log once a minute, whatever `MULTIHUB_LOG_LEVEL` says; see `startHeadExport`. */
+export function exportAuditHeads(signer: Pick<Signer, 'sign'>) {
+  const heads = startHeadExport(AUDIT_HEAD, signer, createLog('backoffice', { level: 'info' }))
   return { note: (head: Head) => heads.note(head, {}), stop: heads.stop }
 }
 
