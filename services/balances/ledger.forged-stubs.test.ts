@@ -108,7 +108,7 @@ test.each<[string, bigint, () => Promise<PlaceOf> | PlaceOf]>([
   expect(await archive.archive()).toBe(0)
 })
 
-test.each<[string, object]>([
+test.each<[string, object, typeof PLACE?]>([
   ['its time', { time: new Date(0) }],
   ['the batch before it', { previous_hash: 'another' }],
   ['its statements', { statements: [] }],
@@ -116,20 +116,24 @@ test.each<[string, object]>([
   ['its signature', { signature: 'k.00' }],
   ['its format', { format: 3 }],
   ['a field more', { token: 'another' }],
-])('a stub is an altered batch, with and without the archive: %s', async (_what, changes) => {
-  const place = await placeAt(2n)
-  await forge(2n, () => place, changes)
-  for (const { journal } of [archive.store, archive.store_without_archive, archive.fixture.store])
-    for (const read of [
-      () => journal.getBatch(SHARD, 2n),
-      () => journal.getHash(SHARD, 2n),
-      () => journal.listBatches(SHARD, 2n, 1),
-      () => journal.listDocuments(SHARD, 2n, 1),
-    ])
-      await expect(read()).rejects.toThrow('was not signed with a key of the ledger')
-  expect((await verifyLedger(archive.store)).problems).toHaveLength(1)
-  expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 2n }])
-})
+  ['its place', {}, PLACE],
+])(
+  'a stub is an altered batch, with and without the archive: %s',
+  async (_what, changes, ...[other_place]) => {
+    const place = await placeAt(2n)
+    await forge(2n, () => (other_place ? [...other_place, place.at(-1)] : place), changes)
+    for (const { journal } of [archive.store, archive.store_without_archive, archive.fixture.store])
+      for (const read of [
+        () => journal.getBatch(SHARD, 2n),
+        () => journal.getHash(SHARD, 2n),
+        () => journal.listBatches(SHARD, 2n, 1),
+        () => journal.listDocuments(SHARD, 2n, 1),
+      ])
+        await expect(read()).rejects.toThrow('was not signed with a key of the ledger')
+    expect((await verifyLedger(archive.store)).problems).toHaveLength(1)
+    expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 2n }])
+  },
+)
 
 test('a time that was altered hides no batch from a list', async () => {
   const { time = new Date() } = (await archive.stored.get({ shard: SHARD, seq: 2n })) ?? {}
