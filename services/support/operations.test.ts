@@ -35,6 +35,7 @@ beforeAll(async () => {
   opened = await openTestStore()
   const { refunds, chargebacks } = await openSupportStore(opened.store)
   await refunds.insert(APPROVED)
+  await refunds.insert({ ...PENDING, refund_id: 'pending', c_id: 'pending' })
   await chargebacks.insert(OPEN)
 })
 afterAll(async () => {
@@ -86,6 +87,7 @@ test('support agrees with a payment that states the same amount, and no later st
     expect(await findingOf({ ...refund, status })).toBe('found')
   for (const status of ['completed', 'failed', 'rejected', 'canceled'] as const)
     expect(await findingOf({ ...refund, status })).toBe('different')
+  expect(await findingOf({ ...refund, status: 'approved' }, 'pending')).toBe('different')
   expect(await findingOf({ ...refund, status: 'pending', amount: 399n })).toBe('different')
   expect(await findingOf({ ...refund, status: 'pending' }, 'none')).toBe('missing')
   const chargeback = { kind: 'chargeback', chargeback_id: 'b', ...MONEY, is_won: false } as const

@@ -82,6 +82,9 @@ test.each([
     await update(support.store.refunds, key, (refund) => ({ ...refund, effects: [] }))
     const now_ms = (): number => machineClock.now_ms() + days * 86_400_000
     using _later = { [Symbol.dispose]: useClock({ ...machineClock, now_ms }) }
+    // A report that is repeated so late is known all the same.
+    await report(support, 1, RefundStatus.PENDING, 'r-1', environment)
+    expect(await refundsOf(support)).toEqual([['r-1', RefundStatus.CANCELED]])
     const reported = report(support, 1, RefundStatus.PENDING, 'r-2', environment)
     if (result === 'is refused for') await expect(reported).rejects.toMatchObject({ code: 2001 })
     else await reported
