@@ -135,11 +135,15 @@ test.each<[string, object, typeof PLACE?]>([
   },
 )
 
-test('a time that was altered hides no batch from a list', async () => {
+test.each<[string, Date, (time: Date) => object]>([
+  ['from its time', new Date(0), (created_from) => ({ created_from })],
+  // A later batch would be the last one before it.
+  ['to a time', new Date('2099-01-02'), () => ({ created_to: new Date('2099-01-01') })],
+])('a time that was altered hides no batch from a list %s', async (_what, altered, boundsAt) => {
   const { time = new Date() } = (await archive.stored.get({ shard: SHARD, seq: 2n })) ?? {}
   const place = await placeAt(2n)
-  await forge(2n, () => place, { time: new Date(0) })
-  const query = { environment: 'test', merchant_id: '1000', created_from: time, limit: 10 } as const
+  await forge(2n, () => place, { time: altered })
+  const query = { environment: 'test', merchant_id: '1000', limit: 10, ...boundsAt(time) } as const
   await expect(begin().listEntries(query)).rejects.toThrow('was not signed')
 })
 
