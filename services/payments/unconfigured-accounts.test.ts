@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { expect, test } from '@jest/globals'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
@@ -72,24 +73,37 @@ test('a payment with an approved refund at such an account is among them, and ea
   const provider = await startProvider()
   const { url: base_url, key } = provider
   const gone = { connector: 'sandbox', environment: 'test', account_id: 'gone', base_url, key }
+  let since = 0
   try {
     {
       await using system = await startPayments({ directory, accounts: [gone] })
       provider.answer('success')
-      const { paymentId, merchantId, cId } = await system.deposit(AMOUNT, { accounts: ['gone'] })
-      await system.waitForStatus(paymentId, PaymentStatus.SUCCESS)
-      provider.answer('pending')
       const refunds = system.roles.client(PaymentRefundService, 'support')
-      const owner = { merchantId, environment: Environment.TEST, paymentCId: cId }
-      const refundId = uuidv7()
-      await refunds.reserveRefund({ ...owner, policy: {}, refundId, cId: refundId, reason: '' })
-      await refunds.approveRefund({ ...owner, refundId })
+      const reserveRefund = async () => {
+        const { paymentId, merchantId, cId } = await system.deposit(AMOUNT, { accounts: ['gone'] })
+        await system.waitForStatus(paymentId, PaymentStatus.SUCCESS)
+        const owner = { merchantId, environment: Environment.TEST, paymentCId: cId }
+        const refundId = uuidv7()
+        await refunds.reserveRefund({ ...owner, policy: {}, refundId, cId: refundId, reason: '' })
+        return { ...owner, refundId }
+      }
+      // Nobody has approved it, so no provider is asked about it.
+      await reserveRefund()
+      const refund = await reserveRefund()
+      provider.answer('pending')
+      since = Date.now()
+      await refunds.approveRefund(refund)
     }
     const before = await failedPolls()
     {
       await using system = await startPayments({ directory })
       await eventually(failedPolls, (count = 0) => count > before)
       expect(await unconfigured(system)).toEqual({ accounts: [['gone', 1]], count: 1 })
+      const { accounts } = await system.roles
+        .client(ProviderAccountService, 'backoffice')
+        .listUnconfiguredAccounts({})
+      const oldest = accounts[0]?.openPayments?.oldestTime
+      expect(oldest && timestampMs(oldest)).toBeGreaterThanOrEqual(since)
     }
     await using system = await startPayments({ directory, accounts: [gone] })
     expect(await unconfigured(system)).toEqual({ accounts: [], count: 0 })

@@ -9,6 +9,7 @@ import { adoptClaim, agreesWith } from './payment-claims.ts'
 import { lookUpLateEffect } from './payment-effects.ts'
 import { ledgerEntriesOf } from './payment-requirements.ts'
 import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './refund-transitions.ts'
+import { markRestored } from './restored.ts'
 import { transition } from './transition.ts'
 
 type Step = (payment: StoredPayment) => StoredPayment
@@ -142,6 +143,21 @@ describe('a payment from any earlier moment becomes what support and the ledger 
     expect(statesOf(adopted)).toEqual(statesOf(final))
     const reports = adopted.effects.filter(({ kind }) => kind.startsWith('report_')).map(({ id }) => id)
     expect(reports).toEqual(['r-1:report:1', 'r-1:report:2', 'r-1:report:3', 'b-1:report'])
+  })
+
+  test('a refund whose hold the backup did not know may be sent when the ledger states that it accepted a later one', () => {
+    const restored = markRestored(approving(requested(paid(newDeposit()))), at)
+    expect(requireAdmitted(restored).refunds).toMatchObject([{ state: 'approving', is_hold_unknown: true }])
+    const claim = {
+      kind: 'entry',
+      posting: 'hold',
+      entry_id: 'r-1:hold:2',
+      amount: 1_000n,
+      currency: 'INR',
+    } as const
+    const [refund] = requireAdmitted(adoptClaim(restored, claim, at)).refunds ?? []
+    expect(refund).toMatchObject({ state: 'approved' })
+    expect(refund).not.toHaveProperty('is_hold_unknown')
   })
 
   test('and the next approval of a restored refund has a hold that the ledger has not refused', () => {

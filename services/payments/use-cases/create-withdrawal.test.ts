@@ -330,9 +330,11 @@ test('a refused withdrawal of a restored backup keeps its c_id until its anomaly
     effects: [],
     restored: 'asking_accounts',
   } as const
-  const { merchant_id, payment_id } = await fixture.store.payments.insert(
-    refuseWithdrawal(reserving, 6004, now()),
-  )
+  const refused = refuseWithdrawal(reserving, 6004, now())
+  const [anomaly, ...others] = refused.effects
+  // Neither its record nor its deletion can come before.
+  expect(others.map(({ after }) => after)).toEqual([anomaly?.id, others[0]?.id])
+  const { merchant_id, payment_id } = await fixture.store.payments.insert(refused)
   await expect(createPayment(depsOver(scriptedLedger()), input)).rejects.toThrow(Unavailable)
   expect(await stored(input)).toMatchObject({ payment_id, status: 'refused' })
   expect(await fixture.store.anomalies.find('key', { equals: [merchant_id] }, { limit: 1 })).toEqual([])
