@@ -178,6 +178,10 @@ test('an adjustment names a payment of its own merchant and environment, by eith
   })
   for (const changes of [{ merchantId: other?.merchantId }, { environment: 'ENVIRONMENT_PRODUCTION' }])
     expect(await adjust(changes)).toMatchObject({ status: 400, body: { message: 'Validation error' } })
+  // Nobody can say whose payment it is.
+  system.roles.setStoreUnavailable('payments', true)
+  expect(await adjust({})).toMatchObject({ status: 503 })
+  system.roles.setStoreUnavailable('payments', false)
   expect((await system.balance()).available).toBe(available)
   for (const id of [paymentId, hId])
     expect(await adjust({ paymentId: id })).toMatchObject({ body: { entry: { paymentId } } })
