@@ -131,6 +131,20 @@ test('a cursor of a lost callback is refused, also when another one has its numb
   expect(await keysOf(first?.cursor ?? '')).toEqual(['p:c', 'p:d'])
 })
 
+test('a number that has been given is not given again, although its callback is gone', async () => {
+  const { cursor } = await one().listeners.open(MERCHANT)
+  await happened('a')
+  await happened('b')
+  clock.stepWall(20 * HOUR_MS)
+  const [, last] = await pullAll(cursor)
+  const { listener_id = '', number = 0 } = last?.delivery ?? {}
+  const { listener_deliveries } = one().store
+  const stored = await listener_deliveries.get({ listener_id, number })
+  await listener_deliveries.delete({ listener_id, number }, stored?.version ?? 0)
+  await happened('c')
+  expect((await pullAll(last?.cursor ?? '')).map(({ delivery }) => delivery.number)).toEqual([3])
+})
+
 test('a cursor of a new stream knows the last callback too', async () => {
   await one().listeners.open(MERCHANT)
   await happened('a')
