@@ -79,7 +79,7 @@ test('a list under a key that is not configured is refused, and says which', asy
   await expect(readErasures(readLines(path), signer('2026'))).rejects.toThrow('2025')
 })
 
-test('lines of the log are read as a list, also with what a container runtime writes before them', async () => {
+test('lines of the log are read as a list, also as container runtimes keep them', async () => {
   const lineOf = (id: string, message = 'a person was erased'): string => {
     const subject = signer('k').sign(`erased:payment:7001:${id}`)
     return JSON.stringify({ level: 'warn', time: 't', role: 'payments', kind: 'payment', subject, message })
@@ -87,14 +87,17 @@ test('lines of the log are read as a list, also with what a container runtime wr
   const lines = [
     lineOf('a'),
     `2026-11-24T10:00:00.0Z stderr F ${lineOf('b')}`,
+    `payments-1  | ${lineOf('d')}`,
+    JSON.stringify({ log: `${lineOf('e')}\n`, stream: 'stderr', time: '2026-11-24T10:00:00.0Z' }),
     lineOf('c', 'something else than: a person was erased'),
+    JSON.stringify({ log: 'a person was erased' }),
     'no JSON: a person was erased',
     '',
   ]
   const erasures = await readErasures(lines, signer('k'))
-  expect(erasures.count).toBe(2)
+  expect(erasures.count).toBe(4)
   const has = (id: string): boolean => erasures.includes({ kind: 'payment', merchant_id: '7001', id })
-  expect(['a', 'b', 'c'].map(has)).toEqual([true, true, false])
+  expect(['a', 'b', 'c', 'd', 'e'].map(has)).toEqual([true, true, false, true, true])
 })
 
 test('a file without any erasure is refused, because it is another file', async () => {

@@ -98,7 +98,7 @@ export interface Erasures {
 
 /**
  * Reads a list of erasures by its lines: a list of a few million does not fit into one text. Other lines of a log are skipped, and
- * lines that a crash has cut, whose erasure did not follow; so is what a container runtime writes before a line. Throws `StartError`
+ * lines that a crash has cut, whose erasure did not follow; so is what a container runtime writes around a line. Throws `StartError`
  * for lines without any erasure, which are another file by mistake, and for lines under a key of the purpose `search` that is not
  * configured.
  */
@@ -135,7 +135,10 @@ function subjectOfLine(line: string): string | undefined {
   if (!line.includes(MESSAGE)) return undefined
   try {
     const value: unknown = JSON.parse(line.slice(line.indexOf('{')))
-    const is_line = typeof value === 'object' && value !== null && 'message' in value && 'subject' in value
+    if (typeof value !== 'object' || value === null) return undefined
+    // Docker keeps each line as a text in an object.
+    if ('log' in value && typeof value.log === 'string') return subjectOfLine(value.log)
+    const is_line = 'message' in value && 'subject' in value
     if (!is_line || value.message !== MESSAGE || typeof value.subject !== 'string') return undefined
     return /^[\w-]{1,32}\.[0-9a-f]{64}$/.test(value.subject) ? value.subject : undefined
   } catch {
