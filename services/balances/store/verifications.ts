@@ -17,7 +17,10 @@ export interface ResumePoint {
 /** A stored verification of a shard. */
 export interface ShardVerificationDocument extends ShardVerification {
   readonly resume_point?: ResumePoint | undefined
-  /** A resume point of an earlier verification, beyond the present one: what follows it is verified also when an archive is away. */
+  /**
+   * A resume point of an earlier verification, beyond the present one: what follows it is verified also when an archive is away, and
+   * a journal that ends before it was cut off.
+   */
   readonly later_point?: ResumePoint | undefined
 }
 

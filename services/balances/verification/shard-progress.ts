@@ -94,6 +94,21 @@ interface ResumedState {
 }
 
 /**
+ * The problem that the journal ends before a batch which an earlier verification has verified; `undefined` if it does not. Its end,
+ * `end_seq`, is read again before it is believed.
+ */
+export async function problemOfEnd(
+  { journal }: Pick<LedgerStore, 'journal'>,
+  begun: Pick<ShardVerificationDocument, 'shard' | 'end_seq' | 'later_point'>,
+): Promise<ResumedState['problem']> {
+  const seq = sequenceAt(pointBeyond(begun, begun.end_seq))
+  if (seq === 0n || (await journal.lastSequence(begun.shard)) >= seq) return undefined
+  return { seq, description: lossOf(seq) }
+}
+
+const lossOf = (seq: bigint): string => `batch ${seq} was verified earlier and is missing`
+
+/**
  * Loads the state at the resume point of a shard. It is trusted only while the journal has its batch with the same hash; a
  * missing or other batch is a problem of the journal, which was changed since. Damaged rows are not used either. Without a
  * resume point that can be trusted, the state is empty: the shard is verified from its first batch.
@@ -111,8 +126,7 @@ export async function loadResumePoint(
   })
   if (stored_hash instanceof CorruptJournal)
     return { state, problem: { seq, description: stored_hash.message } }
-  if (stored_hash === undefined)
-    return { state, problem: { seq, description: `batch ${seq} was verified earlier and is missing` } }
+  if (stored_hash === undefined) return { state, problem: { seq, description: lossOf(seq) } }
   if (stored_hash !== hash)
     return { state, problem: { seq, description: `batch ${seq} is not the one that was verified earlier` } }
   const loaded = await loadSnapshot(verifications.resume_parts, journal, resume_point.snapshot)

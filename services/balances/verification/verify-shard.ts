@@ -11,7 +11,13 @@ import type { LedgerStore } from '../store/ledger-store.ts'
 import type { ShardVerificationDocument } from '../store/verifications.ts'
 import { checkAccounts, createBatchCheck, problemOfCheckpoint, type ReportProblem } from './checks.ts'
 import { type Pace, replayJournal } from './replay-journal.ts'
-import { createShardProgress, loadResumePoint, pointBeyond, type ShardProgress } from './shard-progress.ts'
+import {
+  createShardProgress,
+  loadResumePoint,
+  pointBeyond,
+  problemOfEnd,
+  type ShardProgress,
+} from './shard-progress.ts'
 
 /** What the verification of a shard needs. `signal` ends it after the present batch. */
 export interface ShardVerificationDeps {
@@ -45,7 +51,7 @@ export async function verifyShard(
 ): Promise<void> {
   const { journal, verifications } = deps.store
   const { shard, end_seq } = begun
-  const { problem, resume_point, ...loaded } = await loadTwice(deps, begun)
+  const { problem, resume_point, is_cut_off, ...loaded } = await loadTwice(deps, begun)
   const progress = createShardProgress(verifications, begun, stored_version, resume_point)
   const report = reportTo(progress, shard)
   const stopAt = async ({ seq, description }: Pick<LedgerProblem, 'seq' | 'description'>): Promise<void> => {
@@ -64,7 +70,7 @@ export async function verifyShard(
         const has_gap = progress.hasProblem('archive')
         // Before the shard is done: after a crash in between, the same verification reads it again and ends the stop.
         if (!has_gap && !progress.hasProblem('journal')) await endStop(deps, verification, begun)
-        await progress.end(state, has_gap ? 'stopped' : 'done')
+        await progress.end(state, has_gap || is_cut_off ? 'stopped' : 'done')
       } else if (deps.signal.aborted) await progress.end(state, 'running')
       return
     } catch (error) {
@@ -80,7 +86,7 @@ export async function verifyShard(
       if (error instanceof CorruptJournal) await stopAt({ seq, description: error.message })
       else {
         report('archive')(seq, error.message)
-        const later = await loadTwice(deps, { shard, resume_point: pointBeyond(begun, seq) })
+        const later = await loadTwice(deps, { ...begun, resume_point: pointBeyond(begun, seq) })
         if (later.problem) await stopAt(later.problem)
         if (later.resume_point) {
           progress.continueAt(later.resume_point)
@@ -95,15 +101,19 @@ export async function verifyShard(
   }
 }
 
-/** Loads the resume point, and once more if the journal was changed since. */
-async function loadTwice(
-  deps: ShardVerificationDeps,
-  at: Pick<ShardVerificationDocument, 'shard' | 'resume_point'>,
-) {
-  const first = await loadResumePoint(deps.store, at)
+/** Loads the resume point, and once more if the journal was changed or cut off since. */
+async function loadTwice(deps: ShardVerificationDeps, at: ShardVerificationDocument) {
+  const first = await load(deps.store, at)
   if (first.problem === undefined) return first
   await awaitSecondReading(deps, at.shard, first.problem.seq, first.problem.description)
-  return await loadResumePoint(deps.store, at)
+  return await load(deps.store, at)
+}
+
+/** Loads the resume point. A journal that was cut off (`is_cut_off`) is a problem whether the point can be used or not. */
+async function load(store: LedgerStore, at: ShardVerificationDocument) {
+  const problem = await problemOfEnd(store, at)
+  const loaded = await loadResumePoint(store, at)
+  return problem ? { ...loaded, problem, is_cut_off: true } : { ...loaded, is_cut_off: false }
 }
 
 async function awaitSecondReading(
