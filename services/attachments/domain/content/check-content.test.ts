@@ -229,3 +229,12 @@ test.each<[string, boolean]>([
   expect(inspectContent(Buffer.from(text), 'text/csv')).toEqual({ reason: undefined, has_formulas })
   expect(inspectContent(Buffer.from(text), 'text/plain').has_formulas).toBe(false)
 })
+
+// With one pass over them it takes milliseconds, and hours with one pass from each of them.
+test.each(['\n', '\t', '\r\n', ' ', '"\n', ',"\n', '"', '1 ', '-'])(
+  'a CSV of 2 MiB %j is read once',
+  (part) => {
+    const text = `a,b${part.repeat((2 * 1024 * 1024) / part.length)}b`
+    expect(inspectContent(Buffer.from(text), 'text/csv').reason).toBeUndefined()
+  },
+)

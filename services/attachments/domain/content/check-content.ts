@@ -14,7 +14,7 @@ export interface Inspection {
  * usual delimiters.
  */
 const FORMULA =
-  /(?:^|[,;|\t\r\n])[^\S\t\r\n]*"?\s*(?:[=@\uff1d\uff20\uff0b\uff0d]|[+-](?!\d[\d.]* *(?:[",;|\t\r\n]|$)))/
+  /(?:^|[,;|\t\r\n])[^\S\t\r\n]*(?:"\s*)?(?:[=@\uff1d\uff20\uff0b\uff0d]|[+-](?!\d[\d.]* *(?:[",;|\t\r\n]|$)))/
 
 /** Inspects a whole file. A CSV with formulas is accepted and marked for its readers (F3). */
 export function inspectContent(content: Buffer, type: AttachmentType): Inspection {

@@ -27,7 +27,7 @@ const GENERATION = /[-+.\deE]+/y
 const DIGITS = /^\d+$/
 /** The numbers and places of its objects, with which an object stream begins. */
 const STREAM_NUMBERS = /^[\0\t\n\f\r \d]*/
-const PAIR = /(\d+)[\0\t\n\f\r ]+(\d+)/g
+const PAIR = /(?<!\d)(\d+)[\0\t\n\f\r ]+(\d+)/g
 /** More than any file has: the shortest objects and keys of 10 MiB could be millions. */
 const STARTS_MAX = 100_000
 const OBJECTS_MAX = 500_000

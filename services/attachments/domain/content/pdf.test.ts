@@ -215,6 +215,15 @@ describe('a PDF', () => {
     expect(checkContent(pdf(page, '1%x'.repeat(100_000)), 'application/pdf')).toBeUndefined()
   })
 
+  test.each(['1', ' ', '1 ', '1\n'])(
+    'is refused with an object stream of 4 MiB %j, which is read once',
+    (part) => {
+      const object = objectStream(part.repeat((4 * 1024 * 1024) / part.length))
+      const page = '<</OpenAction[3 0 R/Fit]/A<</S/URI/URI(http://x)>>>>'
+      expect(checkContent(pdf(page, object), 'application/pdf')).toBe('malformed')
+    },
+  )
+
   test('is inflated once, however often a stream is named', () => {
     const types = '/Type/ObjStm'.repeat(5)
     const object = objectStream('x'.repeat(4 * 1024 * 1024), `${types}/First 4/Filter/FlateDecode`)
