@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { z } from 'zod'
 import { describedSetting, optionalSetting } from '#lib/base/config/config.ts'
 import { durationSetting, textSetting } from '#lib/base/config/settings.ts'
 import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
@@ -7,6 +8,7 @@ import { syncDirectory } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
 import { createLog } from '#lib/telemetry/log.ts'
+import { parseLogLine } from '#lib/telemetry/log-line.ts'
 
 /*
  * The list of erasures outside the databases (O11): a backup that is restored later still has what was erased since, and
@@ -49,6 +51,11 @@ export interface ErasedSubject {
 }
 
 const MESSAGE = 'a person was erased'
+
+const ERASURE_LINE = z.object({
+  message: z.literal(MESSAGE),
+  subject: z.string().regex(/^[\w-]{1,32}\.[0-9a-f]{64}$/),
+})
 
 function subjectOf({ kind, merchant_id, id }: ErasedSubject): string {
   return `erased:${kind}:${merchant_id}:${id}`
@@ -96,11 +103,13 @@ export interface Erasures {
   includes(erased: ErasedSubject): boolean
 }
 
+/** Near what one set of JavaScript holds. */
+const ERASURES_MAX = 16_000_000
+
 /**
  * Reads a list of erasures by its lines: a list of a few million does not fit into one text. Other lines of a log are skipped, and
- * lines that a crash has cut, whose erasure did not follow; so is what a container runtime writes around a line. Throws `StartError`
- * for lines without any erasure, which are another file by mistake, and for lines under a key of the purpose `search` that is not
- * configured.
+ * lines that a crash has cut, whose erasure did not follow. Throws `StartError` for lines without any erasure, which are another file by
+ * mistake, for more than 16 million, and for lines under a key of the purpose `search` that is not configured.
  */
 export async function readErasures(
   lines: AsyncIterable<string> | Iterable<string>,
@@ -109,7 +118,12 @@ export async function readErasures(
   const subjects = new Set<string>()
   for await (const line of lines) {
     const subject = subjectOfLine(line)
-    if (subject !== undefined) subjects.add(subject)
+    if (subject === undefined) continue
+    if (subjects.size === ERASURES_MAX)
+      throw new StartError(
+        `the list of erasures has over ${ERASURES_MAX} lines: leave out those that are older than the backup`,
+      )
+    subjects.add(subject)
   }
   if (subjects.size === 0)
     throw new StartError(
@@ -132,16 +146,5 @@ export async function readErasures(
 }
 
 function subjectOfLine(line: string): string | undefined {
-  if (!line.includes(MESSAGE)) return undefined
-  try {
-    const value: unknown = JSON.parse(line.slice(line.indexOf('{')))
-    if (typeof value !== 'object' || value === null) return undefined
-    // Docker keeps each line as a text in an object.
-    if ('log' in value && typeof value.log === 'string') return subjectOfLine(value.log)
-    const is_line = 'message' in value && 'subject' in value
-    if (!is_line || value.message !== MESSAGE || typeof value.subject !== 'string') return undefined
-    return /^[\w-]{1,32}\.[0-9a-f]{64}$/.test(value.subject) ? value.subject : undefined
-  } catch {
-    return undefined
-  }
+  return line.includes(MESSAGE) ? ERASURE_LINE.safeParse(parseLogLine(line)).data?.subject : undefined
 }

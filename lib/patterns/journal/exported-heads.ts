@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Signer } from '#lib/base/crypto/signer.ts'
 import { every } from '#lib/base/time.ts'
 import type { Log } from '#lib/telemetry/log.ts'
+import { parseLogLine } from '#lib/telemetry/log-line.ts'
 
 /** How often the heads of journals go to the log. An outsider who keeps the log can lose the knowledge of a minute. */
 const EXPORT_MS = 60_000
@@ -86,8 +87,7 @@ const HEAD_LINE = z.object({
 
 /**
  * Compares heads in lines of the log with the journals: each must be a batch of its journal still. Yields a sentence for one
- * that is not, for a line that no key has signed, and for a log without any head. Other lines of the log are skipped, and
- * what a container runtime writes before a line. `hashAt` is the stored hash at a place, `undefined` without a batch there.
+ * that is not, for a line that no key has signed, and for a log without any head. Other lines of the log are skipped. `hashAt` is the stored hash at a place, `undefined` without a batch there.
  */
 export async function* missingHeads<P extends Place>(
   { book, role, is_optional, place, signedText, nameOf }: HeadKind<P>,
@@ -99,7 +99,7 @@ export async function* missingHeads<P extends Place>(
   let count = 0
   for await (const line of lines) {
     if (!line.includes(message)) continue
-    const content = parseOrUndefined(line.slice(line.indexOf('{')))
+    const content = parseLogLine(line)
     const fields = HEAD_LINE.safeParse(content).data
     const its_place = place.safeParse(content).data
     if (fields?.message !== message || its_place === undefined) continue
@@ -115,12 +115,4 @@ export async function* missingHeads<P extends Place>(
   }
   if (count === 0 && !is_optional)
     yield `the file has no line of ${role} with "message":"${message}", so nothing was compared: name a file of its log`
-}
-
-function parseOrUndefined(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
 }
