@@ -9,8 +9,9 @@
 #
 # Each role, migrate, and backup has its own user of MongoDB where MONGODB_URI names none: their names and passwords are new, and
 # database-users.js in the same folder creates those that are missing. A MONGODB_URI with a user is used as it is; MONGODB_URI_PAYMENTS=... is used by payments
-# instead of it. Only migrate needs to create collections and indexes, and backup only reads. So can each role but the sandbox
-# and the back office have its own user of NATS (NATS_URL_PAYMENTS=...), with the subjects of deploy/nats.conf.
+# instead of it. Only migrate needs to create collections and indexes, and backup only reads. The same holds for NATS_URL: each role but the
+# sandbox and the back office has its own user of NATS, and nats-passwords in the same folder is the environment of a server with
+# deploy/nats.conf. The script prints which role has which user, and warns of a user of several roles.
 #
 # For Kubernetes it makes an authority, .local/authority.key and .local/authority.crt, and a certificate for each role, for the names in the namespace
 # NAMESPACE (multihub). CERTIFICATES=none leaves them out, for cert-manager. They are valid for a year. This prints new ones,
@@ -174,6 +175,41 @@ database_uri() {
   printf %s "${MONGODB_URI%%://*}://${system}_$1:$password@${MONGODB_URI#*://}"
 }
 
+# nats_url USER: NATS_URL with a user of its own, whose password is added to the environment of the server.
+nats_url() {
+  local password
+  if [[ $NATS_URL == *@* ]]; then printf %s "$NATS_URL"; return; fi
+  # Of letters alone, because the server reads digits as a number.
+  password=$(key | tr 0-9 g-p)
+  printf 'NATS_PASSWORD_%s=%s\n' "${1^^}" "$password" >>"$passwords_file.part"
+  printf %s "${NATS_URL//:\/\//://$1:$password@}"
+}
+
+# user_of URL: the user that a URL names, without the password. A token of NATS is a secret.
+user_of() {
+  local user=${1#*://}
+  user=${user%%/*}
+  if [[ $user != *@* ]]; then echo 'no user'
+  elif [[ $1 != mongodb* && ${user%%@*} != *:* ]]; then echo 'a token'
+  else user=${user%%@*}; printf '%s\n' "user ${user%%:*}"; fi
+}
+
+# report_users SERVER SETTING ROLE=URL...: prints which role has which user.
+report_users() {
+  local server=$1 setting=$2 one user
+  local -A roles=()
+  shift 2
+  for one in "$@"; do
+    user=$(user_of "${one#*=}")
+    roles[$user]+=" ${one%%=*}"
+  done
+  for user in "${!roles[@]}"; do echo "$server, $user:${roles[$user]}"; done | sort
+  for user in "${!roles[@]}"; do
+    [[ ${roles[$user]# } != *' '* ]] ||
+      echo "warning: $server, $user, serves several roles, so one that is taken over may do what all of them may: set ${setting}_ROLE, or $setting without a user"
+  done
+}
+
 # need_url NAME SCHEMES: ends the script when the variable has no URL of these schemes.
 need_url() {
   [[ ${!1:-} =~ ^($2)://[^[:space:][:cntrl:]]+$ ]] || fail "$1 is missing or is not a URL that begins with ${2/|/:// or }://"
@@ -271,17 +307,23 @@ put_certificates() {
 
 make() {
   local put=$1 name own token uri hashes=''
+  nats_urls=()
+  database_urls=()
   put_keys "$put"
   token=$(key)
   "$put" multihub sandbox-key "$token"
-  "$put" multihub nats-url "${NATS_URL:-}"
   for name in "${nats_users[@]}"; do
     own=NATS_URL_${name^^}
-    "$put" multihub-nats "$name" "${!own:-${NATS_URL:-}}"
+    uri=${!own:-$(nats_url "$name")}
+    nats_urls+=("$name=$uri")
+    # The job doctor connects as this user, because no other one may do less.
+    [ "$name" != balances ] || "$put" multihub nats-url "$uri"
   done
+  for name in "${nats_urls[@]}"; do "$put" multihub-nats "${name%%=*}" "${name#*=}"; done
   for name in "${database_users[@]}"; do
     own=MONGODB_URI_${name^^}
     uri=${!own:-$(database_uri "$name")}
+    database_urls+=("$name=$uri")
     "$put" multihub-mongodb "$name" "$uri"
   done
   for name in "${callers[@]}"; do
@@ -313,14 +355,17 @@ case "$*" in
     [ ! -e "$file" ] || fail "$file is there already, with the keys of a system: move it away first"
     mkdir -p .local
     users_file=.local/database-users.js
-    rm -f "$users_file.part"
+    passwords_file=.local/nats-passwords
+    rm -f "$users_file.part" "$passwords_file.part"
     make put_manifest >"$file.part"
     if [ "${CERTIFICATES:-}" != none ]; then
       make_authority
       put_certificates put_manifest >>"$file.part"
     fi
-    [ ! -e "$users_file.part" ] || mv "$users_file.part" "$users_file"
+    for name in "$users_file" "$passwords_file"; do [ ! -e "$name.part" ] || mv "$name.part" "$name"; done
     mv "$file.part" "$file"
+    report_users MongoDB MONGODB_URI "${database_urls[@]}" >&2
+    report_users NATS NATS_URL "${nats_urls[@]}" >&2
     ;;
   compose)
     [ ! -e .local/compose ] || fail '.local/compose is there already, with the keys of a system: move it away first'
@@ -330,16 +375,12 @@ case "$*" in
     mkdir -p "$folder"
     # The user of the containers appends the list of erasures here; the folder above keeps everybody else out.
     mkdir -m 777 "$folder/erasures"
-    for name in "${nats_users[@]}"; do
-      # Of letters alone, because the server reads digits as a number.
-      password=$(key | tr 0-9 g-p)
-      printf 'NATS_PASSWORD_%s=%s\n' "${name^^}" "$password" >>"$folder/nats-passwords"
-      declare "NATS_URL_${name^^}=nats://$name:$password@nats:4222"
-    done
+    passwords_file=$folder/nats-passwords
     users_file=$folder/database-users.js
     # Its server gets its users in its first health check: deploy/start-mongodb.js.
-    MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' make put_file
+    MONGODB_URI='mongodb://mongodb:27017/?replicaSet=rs' NATS_URL=nats://nats:4222 make put_file
     mv "$users_file.part" "$users_file"
+    mv "$passwords_file.part" "$passwords_file"
     chmod 644 "$users_file"
     for name in key-file administrator; do
       password=$(key)

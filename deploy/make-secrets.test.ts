@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -329,6 +329,50 @@ function certificatesOf(manifests: readonly unknown[]) {
   )
 }
 
+/** The entries of a secret that the script has written. */
+function entriesOf(secret: string): Readonly<Record<string, string>> {
+  const documents = parseAllDocuments(readFileSync(join(folder, '.local/secrets.yaml'), 'utf8'))
+  const found = documents.map((one) => one.toJS()).find(({ metadata }) => metadata.name === secret)
+  return found.stringData
+}
+
+// O10
+test('each role gets its own user of NATS, with the password that the server gets', () => {
+  const printed = run({ ...UNCERTIFIED, NATS_URL: 'tls://one.example,tls://two.example' })
+  const passwords = readFileSync(join(folder, '.local/nats-passwords'), 'utf8')
+  const urls = Object.entries(entriesOf('multihub-nats'))
+  expect(urls).toHaveLength(7)
+  for (const [role, url] of urls) {
+    const password = new RegExp(`^NATS_PASSWORD_${role.toUpperCase()}=([a-p]{64})$`, 'm').exec(passwords)?.[1]
+    expect(url).toBe(`tls://${role}:${password}@one.example,tls://${role}:${password}@two.example`)
+    expect(printed).toContain(`NATS, user ${role}: ${role}\n`)
+    expect(printed).toContain(`MongoDB, user multihub_${role}: ${role}\n`)
+    expect(printed).not.toContain(password)
+  }
+  expect(printed).not.toContain('warning')
+})
+
+test.each([
+  ['user app', 'app:secret@'],
+  ['a token', 'secret@'],
+])(
+  'warns of %s of NATS, or of a database user, that serves several roles, and prints no secret',
+  (named, user) => {
+    const printed = run({
+      ...UNCERTIFIED,
+      NATS_URL: `nats://${user}bus.example`,
+      NATS_URL_PAYMENTS: 'nats://payments:secret@bus.example',
+      MONGODB_URI: 'mongodb://app:secret@db.example/',
+    })
+    expect(printed).toContain('NATS, user payments: payments\n')
+    expect(printed).toContain(`NATS, ${named}: attachments balances gateway merchants notifier support\n`)
+    expect(printed).toContain(`warning: NATS, ${named}, serves several roles`)
+    expect(printed).toContain('warning: MongoDB, user app, serves several roles')
+    expect(printed).not.toMatch(/secret|user payments, serves/)
+    expect(existsSync(join(folder, '.local/nats-passwords'))).toBe(false)
+  },
+)
+
 test('a user in MONGODB_URI is used as it is', () => {
   run({ ...UNCERTIFIED, MONGODB_URI: READER })
   expect(readFileSync(join(folder, '.local/secrets.yaml'), 'utf8')).toContain(`payments: '${READER}'`)
@@ -343,8 +387,11 @@ function renew(variables: Readonly<Record<string, string>>, ...callers: readonly
   return execFileSync(script, words, { cwd: folder, env, stdio: 'pipe' }).toString()
 }
 
-function run(variables: Readonly<Record<string, string>>): void {
+/** What the script prints for its reader, beside the secrets that it writes. */
+function run(variables: Readonly<Record<string, string>>): string {
   const script = resolve('deploy/make-secrets.sh')
   const env = { ...process.env, ...variables }
-  execFileSync(script, ['kubernetes'], { cwd: folder, env, stdio: 'pipe' })
+  const { status, stderr } = spawnSync(script, ['kubernetes'], { cwd: folder, env, encoding: 'utf8' })
+  if (status !== 0) throw new Error(stderr)
+  return stderr
 }
