@@ -193,7 +193,11 @@ export const restore: Command = async (words, variables, output) => {
   await target.finish()
   await writeRun({ config, kind: 'restore', output }, succeededRun(run, factsOf(manifest)))
   printLine(`the backup of ${began_at} is restored`)
-  if (is_verified) await verify([], variables, output)
+  if (!is_verified) return
+  await verify([], variables, output)
+  printLine(
+    `for --heads use only log lines from before ${began_at}: what the log has of later batches is not in the backup`,
+  )
 }
 
 /** What the run of a backup, and of its restore, covers. */

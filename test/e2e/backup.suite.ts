@@ -103,6 +103,7 @@ async function expectRestore(
   const code = problems.length > 0 ? 1 : 0
   // The log says why it ended with another code.
   expect(restored.code === code ? { code } : restored).toEqual({ code })
+  if (code === 0) expect(restored.output).toMatch(/for --heads use only log lines from before \d{4}-\S+Z:/)
   return new Set(problems.map((line) => later.exec(line)?.[1] ?? ''))
 }
 

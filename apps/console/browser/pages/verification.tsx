@@ -58,7 +58,7 @@ function Progress({ verification }: { readonly verification: Verification }): Re
       <Facts
         desc={VerificationSchema}
         message={verification}
-        without={['shards', 'shards_done', 'shards_total']}
+        without={['consistent', 'shards', 'shards_done', 'shards_total']}
       />
     </>
   )

@@ -50,7 +50,7 @@ export type Verification = Message<"multihub.balances.v1.Verification"> & {
   endTime?: Timestamp | undefined;
 
   /**
-   * consistent is true when every shard is done and no problem is known.
+   * consistent is true when every shard is done and no problem is known. Until end_time is there, false says nothing: read problems.
    *
    * @generated from field: bool consistent = 5;
    */
