@@ -10,6 +10,7 @@ import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import { isPower, type Principal } from '../domain/principal.ts'
+import { FIRST_PRINCIPAL } from '../door/authenticate.ts'
 import type { CallOwner } from '../door/call-owner.ts'
 import { fieldsOf, idOf } from '../door/message-fields.ts'
 import type { OperatorCall, SecondPerson } from '../door/operator-call.ts'
@@ -105,7 +106,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       if (approval !== undefined) checkDecider(approval, call.principal)
     }
     if (rpc === ROTATE_TOKEN) await checkRotation(deps, call)
-    if (!isGuarded(rpc)) return send()
+    if (!isGuarded(rpc) || isWayBack(rpc, call.principal)) return send()
     const request = toBinary(call.rpc.method.input, call.request)
     const operation_id = idOf(call.request, 'operationId')
     const { present, next_id } = await findApproval(approvals, rpc, operation_id, request)
@@ -151,6 +152,11 @@ export function rowOf(name: string): OperatorRpc {
 
 function isGuarded(rpc: string): boolean {
   return POLICY_RPCS.includes(rpc) || [SET_POLICY, CREATE_PRINCIPAL, UPDATE_PRINCIPAL].includes(rpc)
+}
+
+/** The first token counts while no administrator is left, so nobody could approve that it removes a policy (O5.10). */
+function isWayBack(rpc: string, { principal_id }: Principal): boolean {
+  return rpc === SET_POLICY && principal_id === FIRST_PRINCIPAL.principal_id
 }
 
 /** The refusal of a call that waits, was rejected or has expired. */

@@ -1,0 +1,70 @@
+import { expect, test } from '@jest/globals'
+import { PrincipalKind } from '#gen/multihub/backoffice/v1/principal_pb.ts'
+import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
+import { uuidv7 } from '#lib/base/ids.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { type DoorAnswer, FIRST_TOKEN, startDoor, type TestDoor } from '../backoffice.fixture.ts'
+
+const APPROVALS = 'multihub.backoffice.v1.ApprovalService'
+const PRINCIPALS = 'multihub.backoffice.v1.PrincipalService'
+const POLICY = { rpc: 'multihub.balances.v1.BalanceService/Adjust', currency: 'INR' }
+
+/** Sets the policy, or removes it without an amount. */
+function setPolicy(door: TestDoor, token: string, aboveMinor?: string): Promise<DoorAnswer> {
+  const amount = aboveMinor === undefined ? {} : { aboveMinor }
+  return door.call(token, `${APPROVALS}/SetApprovalPolicy`, { ...POLICY, ...amount })
+}
+
+async function listPolicies(door: TestDoor, token: string): Promise<readonly object[]> {
+  return (await door.call(token, `${APPROVALS}/ListApprovalPolicies`, {})).body.policies ?? []
+}
+
+async function revoke(door: TestDoor, { id }: { readonly id: string }): Promise<void> {
+  const { revokePrincipal } = door.roles.client(PrincipalService, 'backoffice')
+  await revokePrincipal({ principalId: id, reason: 'left' })
+}
+
+// O5.9: the only administrator could neither remove the policy nor make another administrator.
+test('a policy needs two active persons with admin, who can remove it again', async () => {
+  await using door = await startDoor([])
+  const ann = await door.newPrincipal(['admin'])
+  const { createPrincipal } = door.roles.client(PrincipalService, 'backoffice')
+  const { PROGRAM } = PrincipalKind
+  await createPrincipal({ name: 'robot', kind: PROGRAM, rights: ['admin'], operationId: uuidv7() })
+  await door.newPrincipal(['money'])
+  await revoke(door, await door.newPrincipal(['admin']))
+  const refused = await setPolicy(door, ann.token, '100')
+  expect(refused.body.code).toBe('failed_precondition')
+  expect(refused.body.message).toContain('two active persons with the right admin')
+  expect(await listPolicies(door, ann.token)).toEqual([])
+
+  const bob = await door.newPrincipal(['admin'])
+  expect(await setPolicy(door, ann.token, '100')).toMatchObject({ status: 200 })
+  const { body } = await setPolicy(door, ann.token)
+  const { approval_id: approvalId } = JSON.parse(body.details[0].debug.detailsJson)
+  await door.call(bob.token, `${APPROVALS}/Approve`, { approvalId, reason: 'agreed' })
+  expect(await listPolicies(door, ann.token)).toEqual([])
+})
+
+// O5.10
+test('when no administrator is left, the first token removes a policy alone, and sets none', async () => {
+  await using door = await startDoor([])
+  const [ann, bob] = [await door.newPrincipal(['admin']), await door.newPrincipal(['admin'])]
+  expect(await setPolicy(door, ann.token, '100')).toMatchObject({ status: 200 })
+  // A colleague's proposal of the same removal waits.
+  expect((await setPolicy(door, ann.token)).body.code).toBe('failed_precondition')
+  await revoke(door, bob)
+  expect(await setPolicy(door, FIRST_TOKEN)).toMatchObject({ status: 401 })
+  await revoke(door, ann)
+  await eventually(
+    () => setPolicy(door, FIRST_TOKEN, '50'),
+    (answer) => answer?.body.code === 'failed_precondition',
+  )
+  const accomplice = { name: 'new', kind: 'PRINCIPAL_KIND_PERSON', rights: ['admin'] }
+  const create = (): Promise<DoorAnswer> =>
+    door.call(FIRST_TOKEN, `${PRINCIPALS}/CreatePrincipal`, { ...accomplice, operationId: uuidv7() })
+  expect((await create()).body.code).toBe('failed_precondition')
+  expect(await setPolicy(door, FIRST_TOKEN)).toMatchObject({ status: 200 })
+  expect(await listPolicies(door, FIRST_TOKEN)).toEqual([])
+  expect(await create()).toMatchObject({ status: 200 })
+})
