@@ -108,6 +108,19 @@ test.each<[string, bigint, () => Promise<PlaceOf> | PlaceOf]>([
   expect(await archive.archive()).toBe(0)
 })
 
+// B4.7
+test('a stub with other ids is found while the archive cannot be read, before its id is booked twice', async () => {
+  await forge(2n, signedBy(STRANGER))
+  const store = archive.store_without_archive
+  expect((await verifyLedger(store)).problems).toEqual([
+    expect.stringContaining('batch 1: the archive file'),
+    expect.stringContaining('batch 2 was not signed with a key of the ledger'),
+  ])
+  await expect(archive.begin(store).submit('test', credit('b', 1n))).rejects.toThrow(
+    `shard ${SHARD} is stopped`,
+  )
+})
+
 test.each<[string, object, typeof PLACE?]>([
   ['its time', { time: new Date(0) }],
   ['the batch before it', { previous_hash: 'another' }],

@@ -19,7 +19,7 @@ export interface ReplayDeps {
  */
 export async function replayJournal(
   { journal, pace }: ReplayDeps,
-  state: ShardState,
+  state: Pick<ShardState, 'shard' | 'head'>,
   end_seq: bigint,
   apply: (batch: Batch) => Promise<boolean>,
 ): Promise<void> {
@@ -31,7 +31,10 @@ export async function replayJournal(
   }
 }
 
-async function readNext(journal: ReplayDeps['journal'], state: ShardState): Promise<Batch[]> {
+async function readNext(
+  journal: ReplayDeps['journal'],
+  state: Pick<ShardState, 'shard' | 'head'>,
+): Promise<Batch[]> {
   const next_seq = state.head().seq + 1n
   const batches = await journal
     .listBatches(state.shard, next_seq, VERIFIED_BATCHES_PER_READ)

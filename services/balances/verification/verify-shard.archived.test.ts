@@ -6,7 +6,10 @@ import { CorruptJournal } from '../domain/hash-chain.ts'
 import { shardOf } from '../domain/shard.ts'
 import { credit, withJournal } from '../ledger.fixture.ts'
 import { createLedger } from '../ledger.ts'
+import type { ShardVerificationDocument } from '../store/verifications.ts'
+import { startVerification } from '../use-cases/verification.ts'
 import { verifyLedger } from './verification.fixture.ts'
+import { createVerifier } from './verifier.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -101,15 +104,72 @@ describe('without the archive', () => {
   })
 
   test('a missing batch at the earlier resume point stops the shard', async () => {
-    const { version = 0 } = (await archive.stored.get({ shard: SHARD, seq: 4n })) ?? {}
-    await archive.stored.delete({ shard: SHARD, seq: 4n }, version)
+    await remove(4n)
     expect((await verifyLedger(archive.store_without_archive)).problems).toEqual([
       expect.stringContaining('batch 1: the archive file'),
       expect.stringContaining('batch 4 was verified earlier and is missing'),
     ])
     expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 4n }])
   })
+
+  test.each([
+    ['the earlier resume point', () => Promise.resolve()],
+    ['the end, without a resume point', () => forgetResumePoint()],
+  ])('a missing batch before %s stops the shard', async (_where, prepare) => {
+    await prepare()
+    await remove(2n)
+    expect((await verifyLedger(archive.store_without_archive)).problems).toEqual([
+      expect.stringContaining('batch 1: the archive file'),
+      expect.stringContaining('batch 3 was found where batch 2 must follow'),
+    ])
+    expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 2n }])
+  })
+
+  test('a stub that was read once as it was not written stops nothing', async () => {
+    const { listDocuments } = archive.store.journal
+    let failures = 0
+    const store = withJournal(archive.store_without_archive, {
+      async listDocuments(...parameters) {
+        failures += 1
+        // The page, and its first batch alone.
+        if (failures <= 2) throw new CorruptJournal('a bad reading')
+        return await listDocuments(...parameters)
+      },
+    })
+    expect((await verifyLedger(store)).problems).toEqual([expect.stringContaining('the archive file')])
+    expect(failures).toBeGreaterThan(2)
+    expect(await archive.store.stops.listStopped()).toEqual([])
+  })
+
+  test('a verification that ends among the stubs is continued before them', async () => {
+    const { listDocuments } = archive.store.journal
+    const ended = Promise.withResolvers<void>()
+    const store = withJournal(archive.store_without_archive, {
+      async listDocuments(...parameters) {
+        void verifier.stop().then(ended.resolve)
+        return await listDocuments(...parameters)
+      },
+    })
+    await startVerification(store.verifications, true)
+    const verifier = createVerifier(store, trustedClock, 'test', 0)
+    verifier.wake()
+    await ended.promise
+    const left = await archive.store.verifications.getShard(SHARD)
+    expect(left).toMatchObject({ status: 'running', verified: { seq: 0n } })
+    expect(left?.lease).toBeUndefined()
+  })
 })
+
+async function remove(seq: bigint): Promise<void> {
+  const { version = 0 } = (await archive.stored.get({ shard: SHARD, seq })) ?? {}
+  await archive.stored.delete({ shard: SHARD, seq }, version)
+}
+
+async function forgetResumePoint(): Promise<void> {
+  const { verifications } = archive.store
+  const { version = 0, ...verified } = (await verifications.getShard(SHARD)) ?? {}
+  await verifications.putShard({ ...verified, resume_point: undefined } as ShardVerificationDocument, version)
+}
 
 /** Alters the token of a batch, or takes the alteration back. */
 async function alter(seq: bigint): Promise<void> {

@@ -3,12 +3,13 @@ import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { log, unlimited_log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import { readCheckpoint, repairCheckpoint, sequenceOf } from '../checkpoints/checkpoint.ts'
-import { CorruptJournal, NewerBatchFormat } from '../domain/hash-chain.ts'
+import type { Batch } from '../domain/entry.ts'
+import { assertFollows, CorruptJournal, type JournalHead, NewerBatchFormat } from '../domain/hash-chain.ts'
 import type { ShardState } from '../domain/shard-state.ts'
 import { endedByVerification, type FoundAlteration, stopFor } from '../domain/shard-stop.ts'
 import type { LedgerProblem, LedgerVerification } from '../domain/verification.ts'
 import type { LedgerStore } from '../store/ledger-store.ts'
-import type { ShardVerificationDocument } from '../store/verifications.ts'
+import type { ResumePoint, ShardVerificationDocument } from '../store/verifications.ts'
 import { checkAccounts, createBatchCheck, problemOfCheckpoint, type ReportProblem } from './checks.ts'
 import { type Pace, replayJournal } from './replay-journal.ts'
 import {
@@ -39,9 +40,9 @@ const bad_readings = counter(
 /**
  * Verifies a shard that was begun, from its resume point to the end that its journal had then, and there its accounts and checkpoint
  * (B4). A verification from the first batch replaces a wrong checkpoint, and ends a stop if it finds nothing in the journal. What is not
- * as it was written in two readings stops the shard. An archived batch that cannot be read stops nothing: the verification goes on at the
- * resume point of an earlier verification, if the point is beyond the batch, and ends incomplete. It ends early when this process stops or
- * another verification was started, and without another write when another process has the lease. Throws `NewerBatchFormat` at a batch that only a newer release can verify.
+ * as it was written in two readings stops the shard. From an archived batch that cannot be read to the resume point of an earlier
+ * verification, only what is stored is verified, and the shard ends incomplete. It ends early when this process stops or another
+ * verification was started, without another write if another process has the lease. Throws `NewerBatchFormat` at a batch of a newer release.
  */
 export async function verifyShard(
   deps: ShardVerificationDeps,
@@ -61,12 +62,25 @@ export async function verifyShard(
   if (problem) await stopAt(problem)
   let { state } = loaded
   let check = createBatchCheck(state, journal, report('journal'))
+  let gap: Gap | undefined
   // The batch that was read once and must be read again.
   let doubted_seq: bigint | undefined
   for (;;) {
     try {
-      const is_complete = await verifyJournal(deps, verification, progress, { state, check, end_seq, report })
-      if (is_complete) {
+      const is_proved = gap === undefined || (await proveGap(deps, progress, state, gap))
+      if (gap && is_proved) {
+        const later = await loadTwice(deps, { ...begun, resume_point: gap.later_point })
+        if (later.problem) await stopAt(later.problem)
+        if (later.resume_point === undefined) break
+        progress.continueAt(later.resume_point)
+        state = later.state
+        check = createBatchCheck(state, journal, report('journal'))
+        gap = undefined
+      }
+      if (
+        is_proved &&
+        (await verifyJournal(deps, verification, progress, { state, check, end_seq, report }))
+      ) {
         const has_gap = progress.hasProblem('archive')
         // Before the shard is done: after a crash in between, the same verification reads it again and ends the stop.
         if (!has_gap && !progress.hasProblem('journal')) await endStop(deps, verification, begun)
@@ -76,29 +90,23 @@ export async function verifyShard(
     } catch (error) {
       if (error instanceof NewerBatchFormat) await progress.end(state, 'running')
       if (!(error instanceof CorruptJournal || error instanceof ArchiveUnavailable)) throw error
-      const seq = state.head().seq + 1n
+      const seq = (gap ?? state).head().seq + 1n
       if (doubted_seq !== seq) {
         doubted_seq = seq
         await awaitSecondReading(deps, shard, seq, error.message)
         continue
       }
-      // The journal cannot be replayed further. The other shards are still verified.
-      if (error instanceof CorruptJournal) await stopAt({ seq, description: error.message })
-      else {
-        report('archive')(seq, error.message)
-        const later = await loadTwice(deps, { ...begun, resume_point: pointBeyond(begun, seq) })
-        if (later.problem) await stopAt(later.problem)
-        if (later.resume_point) {
-          progress.continueAt(later.resume_point)
-          state = later.state
-          check = createBatchCheck(state, journal, report('journal'))
-          continue
-        }
+      if (error instanceof CorruptJournal) {
+        await stopAt({ seq, description: error.message })
+        break
       }
-      await progress.end(state, 'stopped')
-      return
+      report('archive')(seq, error.message)
+      gap = createGap(state, pointBeyond(begun, seq), end_seq)
+      doubted_seq = undefined
     }
   }
+  // The journal cannot be replayed further. The other shards are still verified.
+  await progress.end(state, 'stopped')
 }
 
 /** Loads the resume point, and once more if the journal was changed or cut off since. */
@@ -201,6 +209,49 @@ async function verifyJournal(
   }
   checkAccounts(state.snapshot(), report('journal'))
   return true
+}
+
+/** The batches that a verification leaves out because the archive cannot be read. */
+type Gap = ReturnType<typeof createGap>
+
+/** The gap after a state, up to a resume point of an earlier verification, else to the end. Its head is the last batch that is proved. */
+function createGap(state: ShardState, later_point: ResumePoint | undefined, end_seq: bigint) {
+  let head = state.head()
+  return {
+    shard: state.shard,
+    later_point,
+    end_seq: later_point?.snapshot.seq ?? end_seq,
+    head: (): JournalHead => head,
+    append(batch: Batch): void {
+      assertFollows(head, batch)
+      head = { seq: batch.seq, time_ms: batch.time.getTime(), hash: batch.hash }
+    },
+  }
+}
+
+/**
+ * Proves the batches of a gap as they are stored, by their signatures and the hash chain: a command whose id is not in its stub would be
+ * decided again. Returns `false` when it ended early.
+ */
+async function proveGap(
+  { store: { journal }, pace, signal }: ShardVerificationDeps,
+  progress: ShardProgress,
+  state: ShardState,
+  gap: Gap,
+): Promise<boolean> {
+  let is_current = true
+  await replayJournal(
+    { journal: { listBatches: journal.listDocuments }, pace },
+    gap,
+    gap.end_seq,
+    async (batch) => {
+      gap.append(batch)
+      pace.count(1n)
+      is_current = !signal.aborted && (await progress.saveWhenDue(state))
+      return is_current
+    },
+  )
+  return is_current
 }
 
 function reportTo(progress: ShardProgress, shard: number): (place: LedgerProblem['place']) => ReportProblem {
