@@ -16,16 +16,23 @@ const TOKENS = [
   ...['/E', '/EF', '/EF ', '/EF%', '/EF%/E', '/EF 2', '/XFA', '/XFA ', '/J#61va', '/JavaScrip', '/Encryp'],
 ]
 
-const part = fc
-  .record({
-    tokens: fc.array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 4 }),
-    bytes: fc.integer({ min: 1, max: FILE_MAX_BYTES / 2 }),
-  })
-  .map(({ tokens, bytes }) => {
-    const text = tokens.join('')
-    return text.repeat(Math.ceil(bytes / text.length))
-  })
-const parts = fc.array(part, { minLength: 1, maxLength: 3 })
+/** What the cells of a CSV are made of, as far as the search for formulas looks at it. */
+const CSV_TOKENS = [' ', '\f', '\t', '\r', '\n', '"', ',', '-', '+', '1', '.', 'a', '\u3000']
+
+/** Repeated tokens, up to the size of a file. */
+function partsOf(tokens: readonly string[]): fc.Arbitrary<string[]> {
+  const part = fc
+    .record({
+      tokens: fc.array(fc.constantFrom(...tokens), { minLength: 1, maxLength: 4 }),
+      bytes: fc.integer({ min: 1, max: FILE_MAX_BYTES / 2 }),
+    })
+    .map(({ tokens: chosen, bytes }) => {
+      const text = chosen.join('')
+      return text.repeat(Math.ceil(bytes / text.length))
+    })
+  return fc.array(part, { minLength: 1, maxLength: 3 })
+}
+const parts = partsOf(TOKENS)
 
 /** It has the heap of the real one, and more time, which only work without a bound can use up. */
 let content_check: ContentCheck
@@ -34,10 +41,23 @@ beforeAll(() => {
 })
 afterAll(() => content_check.close())
 
-async function check(file: Buffer): Promise<string | undefined> {
+async function check(
+  file: Buffer,
+  mime_type: 'application/pdf' | 'text/csv' = 'application/pdf',
+): Promise<string | undefined> {
   const content = new Uint8Array(file.subarray(0, FILE_MAX_BYTES))
-  return (await content_check.run({ content, mime_type: 'application/pdf' }, [content.buffer])).reason
+  return (await content_check.run({ content, mime_type }, [content.buffer])).reason
 }
+
+test('a CSV of 10 MiB takes bounded time, whatever is repeated in it', async () => {
+  await fc.assert(
+    fc.asyncProperty(partsOf(CSV_TOKENS), async (texts) => {
+      const file = Buffer.from(texts.map((text) => text.slice(0, 1024 * 1024)).join('b'))
+      expect([undefined, 'malformed']).toContain(await check(file, 'text/csv'))
+    }),
+    { numRuns: propertyRuns(25), examples: [[[' ', '\n', '"\n'].map((text) => text.repeat(1024 * 1024))]] },
+  )
+}, 240_000)
 
 test('a PDF of 10 MiB takes bounded time and memory, whatever is repeated in it', async () => {
   await fc.assert(

@@ -11,7 +11,7 @@ export interface Inspection {
 
 /**
  * A cell that begins with `=`, `+`, `-` or `@`, also in full width, and is not a plain number. Cells begin behind any of the
- * usual delimiters.
+ * usual delimiters. White space has one place in it, or a file of blanks would be read again at each of them.
  */
 const FORMULA =
   /(?:^|[,;|\t\r\n])[^\S\t\r\n]*(?:"\s*)?(?:[=@\uff1d\uff20\uff0b\uff0d]|[+-](?!\d[\d.]* *(?:[",;|\t\r\n]|$)))/
