@@ -178,4 +178,11 @@ export const PAYMENT_TEST_MUTATIONS: readonly TestMutation[] = [
     replace: "['environment']",
     tests: ['services/backoffice/timeline/timeline.test.ts'],
   },
+  {
+    name: 'a refused request gets the next payment under its c_id',
+    file: 'services/payments/use-cases/create-payment.ts',
+    search: 'newest.payment_id === inserted.payment_id ? newest : inserted',
+    replace: 'newest',
+    tests: ['services/payments/use-cases/create-withdrawal.test.ts'],
+  },
 ]

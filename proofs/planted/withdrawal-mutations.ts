@@ -126,10 +126,4 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
     search: 'refusalsByLimits(limits, addWithdrawal(before, count, amount), amount)',
     replace: 'refusalsByLimits(limits, before, amount)',
   },
-  {
-    name: 'a refused request gets the next payment under its c_id',
-    file: 'services/payments/use-cases/create-payment.ts',
-    search: 'newest.payment_id === inserted.payment_id ? newest : inserted',
-    replace: 'newest',
-  },
 ]
