@@ -124,4 +124,32 @@ export const MONEY_TEST_MUTATIONS: readonly TestMutation[] = [
     replace: 'publish: ["multihub.events.payment.>", "multihub.events.ticket.>", ',
     tests: ['deploy/nats.test.ts'],
   },
+  {
+    name: 'a captured withdrawal is given back to the totals',
+    file: 'services/balances/domain/apply-entry.ts',
+    search: "entry.kind === 'release' ? totalsWithoutWithdrawal",
+    replace: "entry.kind === 'release' || entry.kind === 'capture' ? totalsWithoutWithdrawal",
+    tests: ['services/balances/domain/payout-limits.test.ts'],
+  },
+  {
+    name: 'a release gives back to a day that has ended',
+    file: 'services/balances/domain/payout-limits.ts',
+    search: 'day_total: before.day_total - (is_same_day ? amount : 0n),',
+    replace: 'day_total: before.day_total - amount,',
+    tests: ['services/balances/domain/payout-limits.test.ts'],
+  },
+  {
+    name: 'a total at its limit is refused',
+    file: 'services/balances/domain/payout-limits.ts',
+    search: 'return amount > (limit',
+    replace: 'return amount >= (limit',
+    tests: ['services/balances/domain/payout-limits.test.ts'],
+  },
+  {
+    name: 'the limits of a route are exceeded by one withdrawal',
+    file: 'services/balances/domain/decide-command.ts',
+    search: 'refusalsByLimits(limits, addWithdrawal(before, count, amount), amount)',
+    replace: 'refusalsByLimits(limits, before, amount)',
+    tests: ['services/balances/domain/payout-limits.test.ts'],
+  },
 ]

@@ -232,13 +232,6 @@ export const MUTATIONS: readonly Mutation[] = [
       'const latest = (await collection.get(key)) ?? current\n      return next && latest ? collection.replace(next, latest.version) : current',
   },
   {
-    name: 'an expired deposit is declined without a last lookup',
-    file: 'services/payments/effects/ask-provider.ts',
-    search: 'const result = await askIfConfigured(deps, operationOf(payment))',
-    replace:
-      "const result: LookupResult = deps ? { kind: 'not_found' } : await askIfConfigured(deps, operationOf(payment))",
-  },
-  {
     name: 'an event is dropped while the bus is down',
     file: 'lib/patterns/effects/outcomes.ts',
     search: 'effects: [...document.effects, again] })',

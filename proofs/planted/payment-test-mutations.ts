@@ -185,4 +185,34 @@ export const PAYMENT_TEST_MUTATIONS: readonly TestMutation[] = [
     replace: 'newest',
     tests: ['services/payments/use-cases/create-withdrawal.test.ts'],
   },
+  {
+    name: 'a withdrawal is refused with another code than the ledger gave',
+    file: 'services/payments/domain/hold-decision.ts',
+    search: '    error_code,\n    updated_at: at,\n',
+    replace: '    error_code: error_code === 6005 ? 6006 : error_code,\n    updated_at: at,\n',
+    tests: ['services/payments/effects/hold-funds.test.ts'],
+  },
+  {
+    name: 'a refund without funds is approved',
+    file: 'services/payments/domain/refund-transitions.ts',
+    search: '  if (refused_code !== undefined)\n    return withRefund(payment, {',
+    replace: '  if (refused_code === 6035)\n    return withRefund(payment, {',
+    tests: ['services/payments/use-cases/approve-refund.test.ts'],
+  },
+  {
+    name: 'a refund with an unknown result fails',
+    file: 'services/payments/domain/apply-provider-update.ts',
+    search: "    case 'unknown':\n      return pollLater(payment, update)",
+    replace:
+      "    case 'unknown':\n      return refund_id === undefined ? pollLater(payment, update) : fail(payment, operation, update, 7002)",
+    tests: ['services/payments/effects/create-refund.test.ts'],
+  },
+  {
+    name: 'an expired deposit is declined without a last lookup',
+    file: 'services/payments/effects/ask-provider.ts',
+    search: 'const result = await askIfConfigured(deps, operationOf(payment))',
+    replace:
+      "const result: LookupResult = deps ? { kind: 'not_found' } : await askIfConfigured(deps, operationOf(payment))",
+    tests: ['services/payments/effects/expire-payment.test.ts'],
+  },
 ]

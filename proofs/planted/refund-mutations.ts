@@ -28,12 +28,6 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
     replace: 'if (refund.amount > payment.amount) return',
   },
   {
-    name: 'a refund without funds is approved',
-    file: 'services/payments/domain/refund-transitions.ts',
-    search: '  if (refused_code !== undefined)\n    return withRefund(payment, {',
-    replace: '  if (refused_code === 6035)\n    return withRefund(payment, {',
-  },
-  {
     name: 'a refund is sent before its hold',
     file: 'services/payments/domain/refund-transitions.ts',
     search:
@@ -55,14 +49,6 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
     replace:
       "return { ...order, idempotency_key: idempotency_key + (earlier_result_unknown ? 'b' : ''), kind, deposit_idempotency_key",
     needs: ['provider loses refunds'],
-  },
-  {
-    name: 'a refund with an unknown result fails',
-    file: 'services/payments/domain/apply-provider-update.ts',
-    search: "    case 'unknown':\n      return pollLater(payment, update)",
-    replace:
-      "    case 'unknown':\n      return refund_id === undefined ? pollLater(payment, update) : fail(payment, operation, update, 7002)",
-    needs: ['http loses responses'],
   },
   {
     name: 'a partial refund counts as a whole one',

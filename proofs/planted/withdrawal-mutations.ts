@@ -61,12 +61,6 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
     replace: '  if (refused.version < 0) await recordRefusal(withdrawal_refusals, refused)\n',
   },
   {
-    name: 'a withdrawal is refused with another code than the ledger gave',
-    file: 'services/payments/domain/hold-decision.ts',
-    search: '    error_code,\n    updated_at: at,\n',
-    replace: '    error_code: error_code === 6005 ? 6006 : error_code,\n    updated_at: at,\n',
-  },
-  {
     name: 'the event of a withdrawal does not wait for the ledger',
     file: 'services/payments/domain/transition.ts',
     search: 'at, after: entry?.id, ',
@@ -91,12 +85,6 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
     replace: "entry.kind === 'settlement' ? totalsWithoutWithdrawal",
   },
   {
-    name: 'a captured withdrawal is given back to the totals',
-    file: 'services/balances/domain/apply-entry.ts',
-    search: "entry.kind === 'release' ? totalsWithoutWithdrawal",
-    replace: "entry.kind === 'release' || entry.kind === 'capture' ? totalsWithoutWithdrawal",
-  },
-  {
     name: 'a settlement resets nothing',
     file: 'services/balances/domain/payout-limits.ts',
     search: 'is_same_period: period === totals.period,',
@@ -107,23 +95,5 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
     file: 'services/balances/domain/payout-limits.ts',
     search: 'is_same_month: monthOf(day) === monthOf(totals.day),',
     replace: "is_same_month: totals.day !== '' && monthOf(day) >= monthOf(totals.day),",
-  },
-  {
-    name: 'a release gives back to a day that has ended',
-    file: 'services/balances/domain/payout-limits.ts',
-    search: 'day_total: before.day_total - (is_same_day ? amount : 0n),',
-    replace: 'day_total: before.day_total - amount,',
-  },
-  {
-    name: 'a total at its limit is refused',
-    file: 'services/balances/domain/payout-limits.ts',
-    search: 'return amount > (limit',
-    replace: 'return amount >= (limit',
-  },
-  {
-    name: 'the limits of a route are exceeded by one withdrawal',
-    file: 'services/balances/domain/decide-command.ts',
-    search: 'refusalsByLimits(limits, addWithdrawal(before, count, amount), amount)',
-    replace: 'refusalsByLimits(limits, before, amount)',
   },
 ]
