@@ -152,4 +152,11 @@ export const MONEY_TEST_MUTATIONS: readonly TestMutation[] = [
     replace: 'refusalsByLimits(limits, before, amount)',
     tests: ['services/balances/domain/payout-limits.test.ts'],
   },
+  {
+    name: 'a settlement resets nothing',
+    file: 'services/balances/domain/payout-limits.ts',
+    search: 'is_same_period: period === totals.period,',
+    replace: 'is_same_period: period >= totals.period,',
+    tests: ['services/balances/domain/payout-limits.test.ts'],
+  },
 ]

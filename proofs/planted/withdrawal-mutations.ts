@@ -85,12 +85,6 @@ export const WITHDRAWAL_MUTATIONS: readonly Mutation[] = [
     replace: "entry.kind === 'settlement' ? totalsWithoutWithdrawal",
   },
   {
-    name: 'a settlement resets nothing',
-    file: 'services/balances/domain/payout-limits.ts',
-    search: 'is_same_period: period === totals.period,',
-    replace: 'is_same_period: period >= totals.period,',
-  },
-  {
     name: 'a month that has ended still counts',
     file: 'services/balances/domain/payout-limits.ts',
     search: 'is_same_month: monthOf(day) === monthOf(totals.day),',
