@@ -66,6 +66,18 @@ test('a refund is paid with its own amount, not with that of its payment', async
   expect(await read()).toMatchObject({ status: 'partially_refunded', refunds: [{ state: 'completed' }] })
 })
 
+// P7.4
+test.each([inr(1n), inr(150_000n)])(
+  'paid of %p for a payment that has ended says so, and what is left',
+  async (amount) => {
+    await using fixture = await openPayments()
+    const payment = newDeposit({ status: 'success', effects: [] })
+    const { decide } = await openAnomaly(fixture, 'amount_differs', payment)
+    const reason = 'it has ended: dismiss the anomaly, and correct the balance'
+    await expect(decide('paid', amount)).rejects.toMatchObject({ code: 8801, details: { reason } })
+  },
+)
+
 // P7: it is about an operation that its account was not asked for, and only its address names the payment.
 test.each(['paid', 'not_paid'] as const)(
   'an unmatched report that names an open payment never ends it as %s',

@@ -49,9 +49,11 @@ export async function resolveAnomaly(
   // No provider has been called for a withdrawal that is not admitted, so no decision can end it.
   const payment = named && isAdmitted(named) ? named : undefined
   const operation = payment && findOperation(payment, found.refund_id)
-  if (operation) checkAmount(operation.amount, request)
   const decision = operation?.operator_decision
-  if (isRepetition(found, request)) return found
+  if (isRepetition(found, request)) {
+    if (operation) checkAmount(operation.amount, request)
+    return found
+  }
   if (request.kind === 'dismissed') {
     if (decision?.startsWith(`${found.anomaly_id}:`)) throw new PublicError(8801)
   } else {
@@ -74,8 +76,10 @@ function checkResolution({ kind }: Anomaly, request: ResolveAnomalyRequest): voi
 
 /** What arrived with another amount is not this payment: a confirmed part would leave the rest refundable. */
 function checkAmount({ minor, currency }: Money, { amount }: ResolveAnomalyRequest): void {
-  if (amount !== undefined && amount.minor !== minor) throw fieldError(9000, 'amount.minor')
-  if (amount !== undefined && amount.currency !== currency) throw fieldError(9000, 'amount.currency')
+  if (amount === undefined) return
+  if (amount.minor !== minor)
+    throw fieldError(9000, 'amount.minor', `${minor}, the whole amount; for another one decide not_paid`)
+  if (amount.currency !== currency) throw fieldError(9000, 'amount.currency', currency)
 }
 
 /** The name under which a payment or refund keeps the decision that ended it. */
@@ -107,15 +111,20 @@ async function endAsDecided(
   const decide = (current: StoredPayment): StoredPayment | undefined => {
     const payment = requireAdmitted(current)
     const operation = operationOf(payment, refund_id)
+    const paid =
+      is_paid && !operation.is_open ? goToPaidAttempt(payment, anomaly.attempt_number ?? 0) : undefined
+    if (!operation.is_open && paid === undefined && operation.operator_decision !== decision) {
+      const reason = 'it has ended: dismiss the anomaly, and correct the balance'
+      throw new PublicError(8801, { details: { reason } })
+    }
+    checkAmount(operation.amount, request)
     if (operation.is_open) {
       const sends_callbacks = deps.sendsCallbacks(operation.payment)
       const paid_attempt = is_paid && !isCurrent(payment, anomaly) ? anomaly.attempt_number : undefined
       const outcome = { decision, is_paid, at: now(), sends_callbacks, paid_attempt }
       return endByOperator(payment, refund_id, outcome)
     }
-    const paid = is_paid ? goToPaidAttempt(payment, anomaly.attempt_number ?? 0) : undefined
     if (paid) return { ...paid, operator_decision: decision }
-    if (operation.operator_decision !== decision) throw new PublicError(8801)
     const { ends } = OPERATION_RULES[operation.kind]
     if (operation.status !== ends[is_paid ? 'success' : 'not_paid']) throw new PublicError(1013)
     return undefined
