@@ -19,6 +19,8 @@ export const GLOBAL = {
   testTimeout: 120_000,
   // Jest keeps the modules of finished files; a collection of garbage in a process that ran a hundred files takes seconds.
   workerIdleMemoryLimit: '500MB',
+  // A worker with a large heap takes longer than the usual 500 ms to end on a busy machine. One with something open never ends.
+  workerGracefulExitTimeout: 5_000,
 }
 
 const files = [...testFiles()]
