@@ -9,7 +9,10 @@ import { ProblemNote } from '../parts/problem-note.tsx'
 import { Id, PageLink } from '../parts/text.tsx'
 import { Age } from '../parts/values.tsx'
 
-/** Warns of the accounts that are not configured although payments or refunds at them have not ended. */
+/**
+ * Warns of the accounts that are not configured although payments or refunds at them have not ended. No list finds refunds by their
+ * account, so the link leads to all approved refunds.
+ */
 export function UnconfiguredAccounts(): ReactNode {
   const { data, error } = useRpc(ProviderAccountService.method.listUnconfiguredAccounts, {})
   if (error !== null) return <ProblemNote error={error} />
@@ -19,7 +22,8 @@ export function UnconfiguredAccounts(): ReactNode {
       <PageLink to={{ path: '/payments', search: { q: `account:${accountId} status:created,processing` } }}>
         {countText(openPayments?.count ?? 0)} payments
       </PageLink>{' '}
-      or their refunds
+      or their{' '}
+      <PageLink to={{ path: '/refunds', search: { q: 'status:approved' } }}>approved refunds</PageLink>
       {openPayments?.oldestTime && (
         <>
           , the oldest from <Age>{openPayments.oldestTime}</Age>
