@@ -40,9 +40,9 @@ const HEALTH_STREAMS_MAX = 1_000
 
 /**
  * Looks at each HTTP/2 stream before grpc-js does. Several Authorization headers become a header that no token matches, as
- * on the Connect port. Refused calls are closed. Every caller may ask for health, so a health request that is too long ends its stream (grpc-js would
- * hold up to 4 MiB of it), and few of them are open at a time. Throws when grpc-js has no HTTP/2 server where this release
- * expects it.
+ * on the Connect port. Refused calls are closed. Every caller may ask for health, so a health request that is too long ends its
+ * stream (grpc-js would hold up to 4 MiB of it), and few of them are open at a time. Throws when grpc-js has no HTTP/2 server
+ * where this release expects it.
  */
 function guardStreams(server: Server): void {
   // grpc-js passes on neither the raw headers nor the parts of a message, and has no public access to its HTTP/2 servers.

@@ -71,7 +71,7 @@ interface Rules {
   /** Whether it always reveals personal data, also without a field `reveal`: it is audited then. */
   readonly reveals?: true
   readonly merchant?: MerchantSource
-  /** Whether it is an entry of its merchant, which must exist, under the payment of that merchant that its `payment_id` names (O18). */
+  /** Whether it books an entry. Its merchant must exist then, and its `payment_id` is a payment of this merchant (O18). */
   readonly is_booking?: true
   /** Fields of the request that may hold personal data or secrets, which no audit entry shows. */
   readonly personal?: readonly string[]
