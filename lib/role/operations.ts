@@ -114,7 +114,7 @@ export interface RoleOperations {
   ): Promise<DataCheck>
   /** Encrypts the stored secrets again that are not under the active key. The role may be running. */
   reseal?(store: Store, readDocuments: ReadDocuments, keys: ResealKeys): AsyncIterable<ResealCount>
-  /** Throws `StartError` when the role has signed documents, and none of them with these keys. */
+  /** Throws `StartError` when the role has documents under keys, and none of them under one of these. */
   checkSigner?(readDocuments: ReadDocuments, signer: Signer): Promise<void>
   /** Throws `StartError` when what the role has stored was encrypted under other keys. */
   checkKeys?(store: Store, keys: Keys<'credential'>): Promise<void>

@@ -1,8 +1,17 @@
+import { keyIdOf } from '#lib/base/crypto/keyring.ts'
 import type { Keys } from '#lib/base/crypto/keys.ts'
+import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { now } from '#lib/base/time.ts'
 import { ownerOfCredentialSecret, ownerOfEndpointSecret } from '#lib/contract/secret-owners.ts'
-import { type DataCheck, type Reseal, type RoleOperations, resealDocuments } from '#lib/role/operations.ts'
+import {
+  type DataCheck,
+  type ReadDocuments,
+  type Reseal,
+  type RoleOperations,
+  resealDocuments,
+} from '#lib/role/operations.ts'
+import type { CollectionSpec } from '#lib/store/store.ts'
 import type { Credential } from './domain/credential.ts'
 import type { Endpoint } from './domain/endpoint.ts'
 import { ID_KINDS, type IssuedIds } from './store/issued-ids.ts'
@@ -13,6 +22,7 @@ export const operations: RoleOperations = {
   name: 'merchants',
   openCollections: openMerchantsStore,
   afterRestore: async (store) => skipIssuedIds((await openMerchantsStore(store)).issued_ids),
+  checkSigner: checkKeyIds,
   checkKeys: async (store, keys) => checkMasterKeys(await openMerchantsStore(store), keys),
   async *reseal(store, readDocuments, keys) {
     const { credentials, endpoints } = await openMerchantsStore(store)
@@ -57,6 +67,29 @@ export async function checkMasterKeys(
   }
   if (secrets.length === 0 || secrets.some(canDecrypt)) return
   throw new StartError('none of the stored secrets can be decrypted; provide the keys that encrypted them')
+}
+
+/** What reading all credentials needs of their declaration. */
+const CREDENTIALS: CollectionSpec = {
+  name: 'credentials',
+  partition: ['application_id'],
+  key: ['application_id'],
+}
+
+/**
+ * Throws `StartError` when none of the keys has the id of a key that encrypted a secret: `reseal` has moved all secrets to a later
+ * master key, and what the former one signs, the later one alone cannot verify. Passes when no secret is stored yet. The ids of the
+ * keys of all purposes are the ids of the master keys (O9).
+ */
+async function checkKeyIds(readDocuments: ReadDocuments, signer: Signer): Promise<void> {
+  const given = signer.signWithEach('').map(keyIdOfSignature)
+  const stored = new Set<string>()
+  for await (const { secrets } of readDocuments<Credential>(CREDENTIALS))
+    for (const { sealed } of secrets) stored.add(keyIdOf(sealed))
+  if (stored.size === 0 || given.some((id) => stored.has(id))) return
+  throw new StartError(
+    `no stored secret is encrypted under the given key ${given.join(' or ')}, which reseal has replaced: set the key with the id ${[...stored].join(' or ')} too, and name it in MULTIHUB_ACTIVE_KEY`,
+  )
 }
 
 /** Far above the number of merchants, credentials or routes that are created between two backups. */

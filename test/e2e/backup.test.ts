@@ -8,6 +8,7 @@ import { explainStartError } from '../../app/run.ts'
 import { backUp } from '../../operations/backup/backup.ts'
 import { restore } from '../../operations/backup/restore.ts'
 import { BACKUP_ORDER } from '../../operations/databases.ts'
+import { reseal } from '../../operations/reseal.ts'
 import { launch } from '../support/child.ts'
 import { runHere, runHereToEnd } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
@@ -172,6 +173,14 @@ describe('a backup of embedded files', () => {
       await backUp(
         [join(system.home, 'rotated')],
         { ...variables, ...rotated, MULTIHUB_MASTER_KEYS: both },
+        output,
+      )
+      // The former key alone still verifies what it has signed, but after a reseal nobody needs to keep it for secrets.
+      await reseal(['--to', '2026b'], { ...variables, ...rotated, MULTIHUB_MASTER_KEYS: both }, output)
+      expect(await refusalWith('local', key)).toContain('set the key with the id 2026b too')
+      await reseal(
+        ['--to', 'local'],
+        { ...variables, MULTIHUB_ACTIVE_KEY: 'local', MULTIHUB_MASTER_KEYS: both },
         output,
       )
     },

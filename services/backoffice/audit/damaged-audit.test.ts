@@ -66,6 +66,23 @@ describe('a damaged audit trail', () => {
     ])
   })
 
+  // O9
+  test('a key that is not configured is one problem, with its id', async () => {
+    await using fixture = await openAuditFixture()
+    for (let n = 0; n < 3; n += 1) await fixture.audit.begin(intent({ request_id: `r${n}` }))
+    const rotated = await fixture.open({ signer: testKeys('new', 'test').audit })
+    await rotated.begin(intent())
+    const expectProblem = async (id: string, seq: number, key_id: string) => {
+      const { problems } = await (await fixture.open({ signer: testKeys(id).audit })).verify()
+      expect(problems).toEqual([
+        expect.stringContaining(`batch ${seq} of the audit trail was signed with the key ${key_id}, which`),
+      ])
+    }
+    await expectProblem('new', 1, 'test')
+    await expectProblem('test', 4, 'new')
+    expect((await rotated.verify()).problems).toEqual([])
+  })
+
   // O4: such as a batch of a copy of the database, which the same key has signed.
   test('a batch of another audit trail with the same key does not continue it', async () => {
     await using fixture = await openAuditFixture()

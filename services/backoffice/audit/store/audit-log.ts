@@ -27,6 +27,14 @@ export interface ReadBatch {
   readonly is_sound: boolean
 }
 
+/** A batch with its place in the chain: `is_sound` also says that it follows the batch before. */
+export interface CheckedBatch extends ReadBatch {
+  /** The batch itself, which the next one follows. */
+  readonly head: AuditHead
+  /** The key without which nobody can say whether the batch is sound: the key of the batch, or of the batch before. */
+  readonly missing_key_id: string | undefined
+}
+
 interface AuditDocument extends AuditBatch {
   readonly record_ids: readonly string[]
   readonly filter_keys: readonly string[]
@@ -128,15 +136,18 @@ export async function openAuditLog(store: Store, signer: Signer) {
       return (await collection.find('key', { equals: [CHAIN], from: seq }, { limit })).map(read)
     },
     /** The same, each with whether it also continues the chain after the one before; `head` is the one before the first. */
-    async listChecked(head: AuditHead, limit: number): Promise<(ReadBatch & { readonly head: AuditHead })[]> {
+    async listChecked(head: AuditHead, limit: number): Promise<CheckedBatch[]> {
       const range = { equals: [CHAIN], from: head.seq + 1n }
+      const key_ids = ['', ...signer.signWithEach('').map(keyIdOfSignature)]
       let previous = head
       return (await collection.find('key', range, { limit })).map((document) => {
         const checked = read(document)
         const is_sound =
           checked.is_sound && follows(previous, document) && isSignedByBoth(document, previous.key_id, signer)
+        const needed = [headOf(document).key_id, previous.key_id]
         previous = headOf(document)
-        return { ...checked, is_sound, head: previous }
+        const missing_key_id = needed.find((id) => !key_ids.includes(id))
+        return { ...checked, is_sound, head: previous, missing_key_id }
       })
     },
     /** The `seq` of the first batch from an instant on; `undefined` without one. */
