@@ -3,6 +3,7 @@ import { readConfig } from '#lib/base/config/config.ts'
 import { integerSetting, textSetting } from '#lib/base/config/settings.ts'
 import { makeDirectory } from '#lib/base/files.ts'
 import { clock, sleep } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { listen } from '#lib/http/network.ts'
 import { log } from '#lib/telemetry/log.ts'
@@ -38,6 +39,9 @@ const SCENARIOS: Record<string, (lifecycle: Lifecycle) => Promise<ReadyUrls>> = 
   },
   unforeseen: async () => {
     throw new TypeError('unforeseen fault')
+  },
+  failed_call: async () => {
+    throw new PublicError(2001)
   },
   slow_start: async (lifecycle) => {
     lifecycle.onStop('store', () => log.info({ part: 'store' }, 'closed'))

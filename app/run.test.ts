@@ -129,6 +129,10 @@ describe('a failed start prints one sentence and exits with 1', () => {
     ['directory', 'cannot start: a part of the path is not a directory: /dev/null/data\n'],
     ['unforeseen', 'cannot start: TypeError: unforeseen fault\n'],
     [
+      'failed_call',
+      'cannot start: a call within the system failed with 2001 (Unexpected error): the log lines with "level":"error" say why\n',
+    ],
+    [
       'config',
       'the configuration is not valid; correct these settings:\n  CHILD_NAME is missing: it must be a text\n' +
         '  CHILD_COUNT is missing: it must be an integer from 1 to 9\n',

@@ -4,6 +4,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { ConfigError, type Variables } from '#lib/base/config/config.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { clock, withTimeout } from '#lib/base/time.ts'
+import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { maskText } from '#lib/telemetry/faults.ts'
 import { createLog, levelOf, log } from '#lib/telemetry/log.ts'
@@ -29,6 +30,8 @@ const FILE_ERRORS: Readonly<Record<string, string>> = {
 export function explainStartError(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StartError) return maskText(error.message)
   if (error instanceof Unavailable) return maskText(`cannot start: ${error.message}`)
+  if (error instanceof PublicError)
+    return `cannot start: a call within the system failed with ${error.code} (${error.message}): the log lines with "level":"error" say why`
   if (!(error instanceof Error || isNativeError(error))) return 'cannot start: a non-Error value was thrown'
   const reason = 'code' in error ? FILE_ERRORS[String(error.code)] : undefined
   if (reason !== undefined) {

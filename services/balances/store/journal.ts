@@ -270,7 +270,7 @@ function assertSigned(document: JournalDocument, signer: Signer): void {
   const { shard, seq } = document
   const { signature } = signedPartOf(document)
   throw new CorruptJournal(
-    `shard ${shard}: batch ${seq} was not signed with a key of the ledger (${keyIdOfSignature(signature)}); it was altered, or its key is not configured`,
+    `shard ${shard}: batch ${seq} was not signed with a key of the ledger (${keyIdOfSignature(signature)}): set the key with this id, or its derived key of the purpose journal; if it is set, the batch was altered`,
   )
 }
 
