@@ -35,13 +35,15 @@ test('a fact about an archived payment without its file is reported, and the nex
       adopt({ id }) {
         if (id === 'archived') return Promise.reject(away)
         adopted.add(id)
-        return Promise.resolve(true)
+        // An earlier fact has brought it since it was looked up.
+        return Promise.resolve(id !== 'brought')
       },
     },
     {
       async *listRequirements() {
         yield fact('archived')
         yield fact('whole')
+        yield fact('brought')
       },
     },
   )

@@ -107,7 +107,7 @@ async function openPayments(home = system.home) {
   return { ...(await openPaymentsStore(store, keys)), store, [Symbol.asyncDispose]: () => store.close() }
 }
 
-/** Makes a payment of test an erased payment of production that ended long ago, and leaves the record of a run that was killed then. */
+/** Makes a payment of test an erased payment of production that ended long ago. */
 async function age(payment_id: string, service_id: string): Promise<void> {
   await using opened = await openPayments()
   const found = await findByAnyId(opened.payments, payment_id)
@@ -120,8 +120,18 @@ async function age(payment_id: string, service_id: string): Promise<void> {
   const changes = { environment: 'production', service_id, updated_at: ENDED_AT } as const
   const aged = { ...payment, ...account, attempts, ...changes }
   await opened.payments.insert({ ...erasePayment(aged, 'request', ENDED_AT), effects: [] })
+}
+
+/** Leaves the record of a run that was killed long ago. */
+async function recordKilledRun(home: string): Promise<void> {
+  await using opened = await openPayments(home)
   const file = 'payments-2026-01-05-000000000000.jsonl.gz'
   await opened.archive_files.insert({ collection: 'payments', file, began_at: ENDED_AT })
+}
+
+async function countRecords(home: string): Promise<number> {
+  await using opened = await openPayments(home)
+  return (await opened.archive_files.find('key', { equals: ['payments'] }, { limit: 9 })).length
 }
 
 /** Deletes the record of the only file that payments need, and returns the name of the file. */
@@ -210,6 +220,9 @@ test(
     expect(await linesOf(archive, ['--check', directory], restored)).toEqual([
       'payments: 1 archived documents of payments, 0 unreadable',
     ])
+    await recordKilledRun(restored.MULTIHUB_HOME)
+    await runHereToEnd(archive, ['--before', '2026-01-05', directory], restored)
+    expect(await countRecords(restored.MULTIHUB_HOME)).toBe(1)
 
     await rename(directory, away())
     for (const words of [['--check'], ['--restore']]) {
@@ -222,9 +235,12 @@ test(
         '1 problem was found: docs/operators/archive.md says what to do',
       ])
     }
-    expect((await runHere(verify, [], restored)).output).toContain(
-      'PROBLEM  payments: 1 documents of payments',
-    )
+    expect(await runHere(verify, [], restored)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('PROBLEM  payments: 1 documents of payments'),
+      // The other one: the ledger of production has no entry of a payment that was one of test.
+      log: expect.stringContaining('2 problems were found'),
+    })
     const { MULTIHUB_ARCHIVE: _, ...unset } = restored
     expect((await runHere(verify, [], unset)).output).toContain('their bodies are not checked')
     const file = await forgetRecord(restored.MULTIHUB_HOME)
@@ -252,7 +268,7 @@ test(
     await using opened = await openPayments()
     const stored = await findByAnyId(opened.sealed_payments, paymentId)
     expect(stored).not.toHaveProperty('archived')
-    // The files of the killed run and of the restored payments have no record any more.
+    // The file of the payments that were put back has no record any more.
     expect(await opened.archive_files.find('key', { equals: ['payments'] }, { limit: 9 })).toHaveLength(1)
     expect(stored).toMatchObject({
       creates: expect.arrayContaining([expect.objectContaining({ account_id: 'sandbox' })]),

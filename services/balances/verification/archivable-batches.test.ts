@@ -26,6 +26,13 @@ test('nothing of a shard with a known problem is archived, until a verification 
   // The verification has replaced the wrong checkpoint, so only its problem is left.
   expect((await verifyLedger(archive.store)).problems).toHaveLength(1)
   expect(await archive.archive()).toBe(0)
+  // The next verification has not come to it yet.
+  const { verifications } = archive.store
+  const stored = await verifications.getShard(SHARD)
+  if (stored === undefined) throw new Error('the shard has no verification')
+  const { version, ...found } = stored
+  await verifications.putShard({ ...found, status: 'running', problems: [] }, version)
+  expect(await archive.archive()).toBe(0)
   expect(await verifyLedger(archive.store)).toMatchObject({ problems: [] })
   expect(await archive.archive()).toBe(5)
 })
