@@ -5,7 +5,7 @@ import type { ReadDocuments } from '#lib/role/operations.ts'
 import { signedTextOf } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
-import { type ArchiveFixture, checkpointAt, LATER, openArchiveFixture } from './archive.fixture.ts'
+import { type ArchiveFixture, checkpointAt, openArchiveFixture } from './archive.fixture.ts'
 import { shardOf } from './domain/shard.ts'
 import { credit, ledger_signer } from './ledger.fixture.ts'
 import { createLedger, type Ledger } from './ledger.ts'
@@ -168,13 +168,6 @@ test('a signed stub with a place of a newer form makes no shard corrupt, and sto
     expect.stringContaining('the stub names no place in an archive'),
   ])
   expect(await archive.store.stops.listStopped()).toEqual([])
-})
-
-test('a time that was altered moves no instant', async () => {
-  const place = await placeAt(1n)
-  await forge(1n, () => place, { time: LATER })
-  const { journal } = archive.store_without_archive
-  await expect(journal.lastSequenceBefore(SHARD, LATER)).rejects.toThrow('was not signed')
 })
 
 test('a part more in the place of a stub is not signed', async () => {

@@ -30,6 +30,12 @@ test('attempts, breakers, slots and the age of what is due can be watched', asyn
   await pipeline.queueDelivery(newDelivery(0, 'fine'), BODY)
   await fixture.clock.advance(300)
   expect(await readMetric(delivered)).toBe(delivered_before + 1)
+  // The alert that callbacks have stopped counts production only.
+  const in_production = delivered.replace('test', 'production')
+  const before = await readMetric(in_production)
+  await pipeline.queueDelivery(newDelivery(1, 'fine', { environment: 'production' }), BODY)
+  await fixture.clock.advance(300)
+  expect(await readMetric(in_production)).toBe(before + 1)
   expect(await readMetric('multihub_delivery_breakers{state="closed"}')).toBe(1)
 
   fixture.respond = ({ delivery }) => (delivery.endpoint_id === 'down' ? FAILED : new Promise(() => {}))

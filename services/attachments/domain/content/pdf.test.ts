@@ -204,6 +204,7 @@ describe('a PDF', () => {
   test.each([
     ['directly', '<</OpenAction[3 0 R/Fit]'],
     ['by a reference', '<</OpenAction 8 0 R>>\nendobj\n8 0 obj[3 0 R/Fit]\nendobj\n9 0 obj<<'],
+    ['that has an R in its name', '<</OpenAction<</S/GoTo/D/ChapteR>>'],
   ])('may open a page with a link %s', (_how, start) => {
     const page =
       '>>\nendobj\n3 0 obj<</Type/Page/Annots[4 0 R]>>\nendobj\n4 0 obj<</A<</S/URI/URI(http://x)>>>>'
