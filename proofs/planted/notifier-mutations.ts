@@ -3,14 +3,6 @@ import type { Mutation } from './mutation.ts'
 /** The planted faults of callbacks: their events, deliveries and attempts. */
 export const NOTIFIER_MUTATIONS: readonly Mutation[] = [
   {
-    name: 'a receipt is sent before the event is stored',
-    file: 'services/notifier/use-cases/receive-event.ts',
-    search:
-      '    const stored = await storeEvent(deps, openEvent(data, deps.person), targets)\n    if (listener',
-    replace:
-      '    const stored = storeEvent(deps, openEvent(data, deps.person), targets)\n    stored.catch(() => {})\n    if (listener',
-  },
-  {
     name: 'a forged event is stored',
     file: 'services/notifier/subscribe-to-events.ts',
     search: '      if (!isAuthentic(message, signer)) return\n',

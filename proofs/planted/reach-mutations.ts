@@ -30,13 +30,6 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     replace: "if (operation_id !== ' ') return add(uuidv7())",
   },
   {
-    name: 'a process decides for a shard that it cannot read',
-    file: 'services/balances/store/journal.ts',
-    search: 'document.format > read_max)',
-    replace: 'document.format > read_max + 1)',
-    needs: ['release is updated'],
-  },
-  {
     name: 'the secrets of events stay under the old master key',
     file: 'services/notifier/operations.ts',
     search: 'event.destinations.map((target) => resealTarget(target, reseal))',
@@ -81,12 +74,6 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     file: 'services/payments/domain/chargeback.ts',
     search: 'if (currency !== payment.currency) return 6002',
     replace: "if (currency === '') return 6002",
-  },
-  {
-    name: 'a known ledger id with another amount is answered with its entry',
-    file: 'services/balances/domain/decide-command.ts',
-    search: 'isSameContent(existing.entry, command) ?',
-    replace: 'existing.entry.amount >= 0n || isSameContent(existing.entry, command) ?',
   },
   {
     name: 'a fee takes more than there is',

@@ -91,15 +91,6 @@ export const REFUND_MUTATIONS: readonly Mutation[] = [
       "return opened ?? debit(deps, request, operation_id.endsWith('-3') ? chargeback_id.replace(/.$/, (last) => (last === '0' ? '1' : '0')) : chargeback_id)",
   },
   {
-    name: 'a change of a refund is recorded out of order',
-    file: 'services/support/refunds/domain/refund.ts',
-    search: '  if (number > refund.change_number + 1)\n',
-    // As if the missing change were known: otherwise the table of transitions would still refuse the later one.
-    replace:
-      "  if (number > refund.change_number + 1)\n    return applyRefundChange({ ...refund, status: 'approved', change_number: number - 1 }, { refund, number, status, reason, at })\n  if (number > refund.change_number + 1)\n",
-    needs: ['rpc loses requests'],
-  },
-  {
     name: 'events of refunds have one number',
     file: 'services/support/refunds/domain/refund.ts',
     search: "'refund.status_changed', number - 1)",

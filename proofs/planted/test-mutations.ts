@@ -310,6 +310,15 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
     replace: "approval_id === '' && document",
     tests: ['services/backoffice/approvals/approvals.test.ts'],
   },
+  {
+    name: 'a receipt is sent before the event is stored',
+    file: 'services/notifier/use-cases/receive-event.ts',
+    search:
+      '    const stored = await storeEvent(deps, openEvent(data, deps.person), targets)\n    if (listener',
+    replace:
+      '    const stored = storeEvent(deps, openEvent(data, deps.person), targets)\n    stored.catch(() => {})\n    if (listener',
+    tests: ['services/notifier/use-cases/receive-event.test.ts'],
+  },
   ...MONEY_TEST_MUTATIONS,
   ...PAYMENT_TEST_MUTATIONS,
 ]
