@@ -1,5 +1,5 @@
 import type { PendingWork } from '#gen/multihub/common/v1/pending_work_pb.ts'
-import { type Delivery, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
+import { type Delivery, DeliveryStatus, DeliveryTrouble } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import type { ExplainPaymentResponse } from '#gen/multihub/payments/v1/payment_explanation_service_pb.ts'
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
 import { ChargebackStatus } from '#gen/multihub/support/v1/chargeback_pb.ts'
@@ -164,6 +164,7 @@ function deliveryStep({
   event,
   url,
   status,
+  trouble,
   attempts,
   nextAttemptTime,
 }: Delivery): PendingStep[] {
@@ -183,6 +184,11 @@ function deliveryStep({
     case DeliveryStatus.BLOCKED:
       return [{ title: `The ${callback} waits for the secret of its endpoint`, waits_for: 'operator', refs }]
     case DeliveryStatus.DEAD:
+      // The breaker of its destination is open: the delivery goes on by itself when it closes.
+      if (trouble === DeliveryTrouble.HELD) {
+        const title = `The ${callback} waits until its receiver answers again, and is sent then`
+        return [{ title, waits_for: 'system', refs }]
+      }
       return [
         {
           title: `The ${callback} has used all its tries: nothing is sent until it is replayed`,

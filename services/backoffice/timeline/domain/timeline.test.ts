@@ -3,7 +3,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt'
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { PendingWorkSchema } from '#gen/multihub/common/v1/pending_work_pb.ts'
-import { DeliverySchema, DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
+import { DeliverySchema, DeliveryStatus, DeliveryTrouble } from '#gen/multihub/notifier/v1/delivery_pb.ts'
 import { ExplainPaymentResponseSchema } from '#gen/multihub/payments/v1/payment_explanation_service_pb.ts'
 import { AnomalyResolutionKind } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { RefundStatus } from '#gen/multihub/payments/v1/refund_pb.ts'
@@ -265,10 +265,11 @@ describe('what follows', () => {
     nextAttemptTime: at(60_000),
     attempts: [{ number: 4 }],
   })
+  const held = create(DeliverySchema, { ...dead, deliveryId: 'd-3', trouble: DeliveryTrouble.HELD })
   const sources = {
     explanation,
     support: disputed,
-    deliveries: [waiting, dead],
+    deliveries: [waiting, dead, held],
     approvals: [{ approval_id: 'ap-1', rpc: 'm.v1.BalanceService/Adjust', expires_at: new Date(0) }],
   }
 
@@ -285,6 +286,7 @@ describe('what follows', () => {
       "operator: Anomaly waits for the operator's decision",
       'system: its event is sent to the receivers (payment.created)',
       'operator: The callback payment.created to shop.example has used all its tries: nothing is sent until it is replayed',
+      'system: The callback payment.created to shop.example waits until its receiver answers again, and is sent then',
       'system: try 5 of the callback payment.created to shop.example',
       'operator: Ticket waits for the operator',
     ])
