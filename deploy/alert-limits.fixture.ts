@@ -65,7 +65,7 @@ const GAUGES: readonly (readonly [
     [0],
     { documents: 'payments' },
   ],
-  ['MultihubAnomalies', 'multihub_open_anomalies', 0, [1, 1, 0], [0], {}],
+  ['MultihubAnomalies', 'multihub_open_anomalies{environment="production"}', 0, [1, 1, 0], [0], {}],
   [
     'MultihubProviderCircuitOpen',
     'multihub_provider_circuit_open{provider_account="p"}',

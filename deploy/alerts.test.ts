@@ -181,6 +181,7 @@ test.each([
   ['multihub_call_slots_in_use', ['calls', 'pod', 'instance']],
   ['multihub_stuck_effect_documents', ['documents']],
   ['multihub_anomalies_total', ['kind']],
+  ['multihub_open_anomalies', ['environment']],
   ['multihub_anomalies_resolved_total', ['resolution']],
   ['multihub_effects_stuck_total', ['kind']],
   ['multihub_delivery_attempts_total', ['environment', 'outcome']],

@@ -1,3 +1,4 @@
+import { ENVIRONMENTS } from '#lib/contract/environment.ts'
 import { insertOrGet, update, upsert } from '#lib/patterns/update.ts'
 import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
@@ -22,6 +23,11 @@ export const ANOMALIES = {
     by_merchant: { fields: ['merchant_id', 'kind', 'created_at'] },
     by_account: { fields: ['account_id', 'kind', 'created_at'], across_partitions: true },
     by_payment: { fields: ['payment_id', 'created_at'], across_partitions: true },
+    by_open_environment: {
+      fields: ['environment', 'open_since'],
+      where: 'open_since',
+      across_partitions: true,
+    },
     by_open_kind: { fields: ['kind', 'open_since'], where: 'open_since', across_partitions: true },
     by_open_merchant: { fields: ['merchant_id', 'kind', 'open_since'], where: 'open_since' },
     by_open_account: {
@@ -62,15 +68,25 @@ export async function findAnomaliesOf(
 
 const open_anomalies = gauge(
   'multihub_open_anomalies',
-  'Anomalies in the whole store that the operator has not resolved; 100 at most.',
+  'Anomalies in the whole store that the operator has not resolved, by environment; 100 at most each.',
+  ['environment'],
 )
 const OPEN_MAX = 100
 
-/** Measures how many anomalies are open, with one read. Without its result the metric has no value. */
+/** Measures how many anomalies are open, by one read per environment. When one fails, the metric has no value. */
 export function measureOpenAnomalies(anomalies: Pick<Collection<Anomaly>, 'find'>): Promise<void> {
+  const environments = ENVIRONMENTS.names
   return measureOrForget(
-    async () => open_anomalies.set({}, (await anomalies.find('by_open', {}, { limit: OPEN_MAX })).length),
-    () => open_anomalies.remove({}),
+    async () => {
+      for (const environment of environments) {
+        const range = { equals: [environment] }
+        const found = await anomalies.find('by_open_environment', range, { limit: OPEN_MAX })
+        open_anomalies.set({ environment }, found.length)
+      }
+    },
+    () => {
+      for (const environment of environments) open_anomalies.remove({ environment })
+    },
   )
 }
 

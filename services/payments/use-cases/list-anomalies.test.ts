@@ -35,14 +35,16 @@ async function storeAnomalies({ store: { anomalies } }: PaymentsFixture): Promis
   }
 }
 
-test('the number of open anomalies is a metric', async () => {
+// An alert on money must not fire for what developers try in the test environment.
+test('the number of open anomalies of each environment is a metric', async () => {
   await using fixture = await openPayments()
   await storeAnomalies(fixture)
   await measureOpenAnomalies(fixture.store.anomalies)
-  expect(await metricsText()).toContain('multihub_open_anomalies 6\n')
+  expect(await metricsText()).toContain('multihub_open_anomalies{environment="test"} 6\n')
+  expect(await metricsText()).toContain('multihub_open_anomalies{environment="production"} 0\n')
   const away = { find: () => Promise.reject(new Error('the store does not answer')) }
   await expect(measureOpenAnomalies(away)).rejects.toThrow('does not answer')
-  expect(await metricsText()).not.toMatch(/^multihub_open_anomalies \d/m)
+  expect(await metricsText()).not.toMatch(/^multihub_open_anomalies\{/m)
 })
 
 test.each<[string, AnomalyFilter, (number: number) => boolean]>([
