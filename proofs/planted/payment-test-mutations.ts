@@ -188,8 +188,8 @@ export const PAYMENT_TEST_MUTATIONS: readonly TestMutation[] = [
   {
     name: 'a withdrawal is refused with another code than the ledger gave',
     file: 'services/payments/domain/hold-decision.ts',
-    search: '    error_code,\n    updated_at: at,\n',
-    replace: '    error_code: error_code === 6005 ? 6006 : error_code,\n    updated_at: at,\n',
+    search: ' error_code, updated_at: at }',
+    replace: ' error_code: error_code === 6005 ? 6006 : error_code, updated_at: at }',
     tests: ['services/payments/effects/hold-funds.test.ts'],
   },
   {

@@ -94,17 +94,6 @@ function untilEnded({ payments }: PaymentsStore, request: CreatePaymentRequest) 
   )
 }
 
-/** Waits until the refused withdrawal is deleted. */
-function untilGone({ merchant_id, environment, c_id }: CreatePaymentRequest) {
-  return eventually(
-    () => {
-      clock.stepWall(10_000)
-      return fixture.store.payments.get({ merchant_id, environment, c_id })
-    },
-    (current) => current === undefined,
-  )
-}
-
 /** An account that would take a second order, of any key. */
 const ACCEPTING = { at_first: 'success', later: 'success' } as const
 
@@ -200,6 +189,7 @@ test('a payment that is restored, also repeatedly, as it was after any write end
         await next.runner.stop()
         expect(left).toMatchObject({ status: ended, attempt: { account_id: end?.attempt.account_id } })
         expect(left?.anomalies).toBeUndefined()
+        await expect(createPayment(next.deps, request)).rejects.toMatchObject({ code: 6009 })
         expect(whatIsOutside(outside)).toEqual(before)
       }
     }),
@@ -263,8 +253,8 @@ test('a withdrawal that the ledger refused after the backup is not sent after th
   expect([...outside.orders]).toEqual([])
 })
 
-// P19
-test('a withdrawal that was paid after the backup is an anomaly when the ledger refuses its hold after the restore', async () => {
+// P19: a second payment under the c_id would have keys of its own, which no provider could recognize.
+test('a withdrawal that was paid after the backup, and whose hold the ledger refuses after the restore, keeps its c_id', async () => {
   const accounts = { first: ACCEPTING }
   const { request, outside, versions } = await live({ refused_code: 0, accounts })
   const [in_backup] = versions
@@ -273,12 +263,24 @@ test('a withdrawal that was paid after the backup is an anomaly when the ledger 
   const next = startCrashingProcess(fixture.store, outside, { refused_code: 6004, accounts })
   next.runner.start()
   const { merchant_id, payment_id } = in_backup
-  await untilGone(request)
+  const kept = await untilEnded(fixture.store, request)
   await next.runner.stop()
+  expect(kept).toMatchObject({ payment_id, status: 'refused' })
+  expect(kept).toMatchObject({ details: undefined, beneficiary: undefined, erased_at: expect.any(Date) })
   const found = await fixture.store.anomalies.find('by_payment', { equals: [payment_id] }, { limit: 2 })
   expect(found).toMatchObject([{ merchant_id, kind: 'ledger_refused', open_since: expect.any(Date) }])
   const refusal = await fixture.store.withdrawal_refusals.get({ merchant_id, payment_id })
   expect(refusal).toMatchObject({ error_code: 6004 })
+  clock.stepWall(24 * 60 * MINUTE_MS)
+  const before = whatIsOutside(outside)
+  const admitting = startCrashingProcess(fixture.store, outside, { refused_code: 0, accounts })
+  admitting.runner.start()
+  for (const payload_hash of [undefined, 'another request'])
+    await expect(createPayment(admitting.deps, { ...request, payload_hash })).rejects.toMatchObject({
+      code: 6009,
+    })
+  await admitting.runner.stop()
+  expect(whatIsOutside(outside)).toEqual(before)
 })
 
 // P18, P19

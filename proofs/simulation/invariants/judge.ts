@@ -101,7 +101,14 @@ export function documentsOf<T>(
   return [...(databases.get(role)?.named(collection)?.all() ?? [])] as T[]
 }
 
-/** All payments. */
+/** All payments, without the refused withdrawals of a restored backup: these only keep their `c_id` (P19). */
 export function paymentsOf({ databases }: Pick<Evidence, 'databases'>): readonly StoredPayment[] {
-  return documentsOf<StoredPayment>(databases, 'payments', 'payments')
+  return documentsOf<StoredPayment>(databases, 'payments', 'payments').filter(
+    (payment) => !isKeptRefusal(payment),
+  )
+}
+
+/** Whether the ledger refused after a restore what its provider may have paid after the backup (P19). */
+export function isKeptRefusal({ status, restored }: StoredPayment): boolean {
+  return status === 'refused' && restored !== undefined
 }

@@ -42,8 +42,9 @@ export async function sendCreate(
     checkFault(deps, outcome, 'the create', record)
     if (outcome.code === 6009) {
       record.open_creates -= 1
-      const { h_id } = outcome.context as { h_id: string }
-      observeId(history, record, h_id)
+      // A refused withdrawal of a restored backup has none that a merchant sees (P19).
+      const context = outcome.context as { h_id: string } | null
+      if (context) observeId(history, record, context.h_id)
     } else if (merchant.access_codes.has(outcome.code)) {
       record.open_creates -= 1
     } else if (!OPEN_CODES.includes(outcome.code)) {

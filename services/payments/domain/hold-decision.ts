@@ -2,6 +2,7 @@ import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { addAnomaly, newLedgerRefusalAnomaly } from './anomaly.ts'
 import { withCreatedStatus } from './new-payment.ts'
 import {
+  addEffect,
   type EarlierRefusal,
   holdIdOf,
   type Payment,
@@ -61,26 +62,30 @@ export function inPlaceOf(refused: RefusedWithdrawal, payment: StoredPayment, at
 
 /**
  * The withdrawal after the ledger has refused its hold with `error_code`: recorded, and deleted after 60 seconds. A restored one
- * may have been admitted and paid after its backup, so its refusal is an anomaly too, which is stored first (P19). Pure.
+ * may have been admitted and paid after its backup, so its refusal is an anomaly, and it stays under its `c_id`, without what
+ * identifies its person: another payment under that `c_id` could be paid a second time (P19). Pure.
  */
 export function refuseWithdrawal(
   withdrawal: ReservingWithdrawal,
   error_code: ErrorCode,
   at: Date,
 ): RefusedWithdrawal {
-  const entry = holdFundsEffect.newEffect(withdrawal, { hold_id: holdIdOf(withdrawal) }, { at })
-  const anomaly = withdrawal.restored && newLedgerRefusalAnomaly(withdrawal, { entry, code: error_code, at })
-  const record = recordRefusalEffect.newEffect(withdrawal, {}, { at, after: anomaly?.id })
+  const record = recordRefusalEffect.newEffect(withdrawal, {}, { at })
+  const refused = { ...withdrawal, status: 'refused', error_code, updated_at: at } as const
+  if (withdrawal.restored) {
+    const entry = holdFundsEffect.newEffect(withdrawal, { hold_id: holdIdOf(withdrawal) }, { at })
+    const anomaly = newLedgerRefusalAnomaly(withdrawal, { entry, code: error_code, at })
+    const erased = { details: undefined, beneficiary: undefined, webhook: undefined, erased_at: at }
+    return addEffect(addAnomaly({ ...refused, ...erased }, anomaly), record)
+  }
   const due_at = new Date(at.getTime() + REFUSED_FOR_MS)
   const discard = discardRefusedEffect.newEffect(withdrawal, {}, { at, due_at, after: record.id })
-  const reported = anomaly ? addAnomaly(withdrawal, anomaly) : withdrawal
-  return {
-    ...reported,
-    status: 'refused',
-    error_code,
-    updated_at: at,
-    effects: [...reported.effects, record, discard],
-  }
+  return { ...refused, effects: [...withdrawal.effects, record, discard] }
+}
+
+/** Whether a withdrawal that the ledger refused has freed its `c_id` (P3). A restored one never does (P19). */
+export function hasFreedCId({ restored }: RefusedWithdrawal): boolean {
+  return restored === undefined
 }
 
 /** The record of a withdrawal that the ledger refused. The withdrawal itself is deleted (P3). It has no bank data. */

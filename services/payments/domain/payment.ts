@@ -206,7 +206,7 @@ export interface EarlierRefusal {
 
 /**
  * A withdrawal that the ledger refused with `error_code`. It keeps its `c_id` for 60 seconds, so that the same request gets the
- * same refusal; another request replaces it (P3).
+ * same refusal; another request replaces it (P3). A restored one keeps its `c_id` permanently (P19).
  */
 export interface RefusedWithdrawal extends PaymentFields {
   readonly status: 'refused'

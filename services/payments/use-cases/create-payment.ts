@@ -9,8 +9,7 @@ import type { Collection, Stored } from '#lib/store/store.ts'
 import { withTraceparent } from '#lib/telemetry/span.ts'
 import type { AccountSelection } from '../connectors/account-selection.ts'
 import type { AccountsOfPayments } from '../connectors/find-account.ts'
-import { recordAnomalyEffect } from '../domain/anomaly.ts'
-import { answeredRefusals, inPlaceOf, type WithdrawalRefusal } from '../domain/hold-decision.ts'
+import { answeredRefusals, hasFreedCId, inPlaceOf, type WithdrawalRefusal } from '../domain/hold-decision.ts'
 import {
   beginDeposit,
   beginWithdrawal,
@@ -27,7 +26,7 @@ import {
 } from '../domain/payment.ts'
 import { keyOfPayment } from '../store/payments.ts'
 import { recordRefusal } from '../store/payments-store.ts'
-import { type AdmissionDeps, awaitAdmission, awaitDecision } from './await-change.ts'
+import { type AdmissionDeps, awaitDecision } from './await-change.ts'
 import { type BalanceRoomDeps, hasBalanceRoom } from './balance-room.ts'
 import { AMOUNT_FIELD, findPermittedRoute, type PermittedRouteDeps } from './permitted-route.ts'
 
@@ -87,8 +86,8 @@ async function createOnRoute(
 }
 
 /**
- * Inserts the payment, or puts it in the place of a refused withdrawal. Throws 6009 when an admitted payment has its `c_id`, and
- * the refusal again when this very request was refused in the last 60 seconds (P3).
+ * Inserts the payment, or puts it in the place of a refused withdrawal. Throws 6009 when an admitted payment or a refused withdrawal of
+ * a restored backup has its `c_id` (P19), and the refusal again when this very request was refused in the last 60 seconds (P3).
  */
 async function insertPayment(
   deps: CreatePaymentDeps,
@@ -100,7 +99,7 @@ async function insertPayment(
     if (is_new) return stored
     const decided = await awaitDecision(deps, stored)
     if (decided === undefined) continue
-    if (decided.status !== 'refused') throw duplicateError(request.policy, decided)
+    if (decided.status !== 'refused' || !hasFreedCId(decided)) throw duplicateError(request.policy, decided)
     const refusal = findRefusal(deps, request, decided)
     if (refusal) throw new PublicError(refusal.error_code)
     const replaced = await replaceRefused(deps, decided, payment)
@@ -134,13 +133,8 @@ async function replaceRefused(
   const replacement = inPlaceOf(refused, payment, now())
   const stored = await runner.update(
     keyOfPayment(payment),
-    ({ status, payment_id, effects }) =>
-      status === 'refused' &&
-      payment_id === refused.payment_id &&
-      // The anomaly about a restored one would be lost (P19).
-      !effects.some(recordAnomalyEffect.matches)
-        ? withTraceparent(replacement)
-        : undefined,
+    ({ status, payment_id }) =>
+      status === 'refused' && payment_id === refused.payment_id ? withTraceparent(replacement) : undefined,
     refused,
   )
   return stored?.payment_id === payment.payment_id ? stored : undefined
@@ -153,8 +147,9 @@ async function duplicateOr(
   refusal: Error,
 ): Promise<Error> {
   const found = await deps.payments.get(keyOfPayment(request), { linearizable: true })
-  const duplicate = found && (await awaitAdmission(deps, found))
-  return duplicate ? duplicateError(request.policy, duplicate) : refusal
+  const decided = found && (await awaitDecision(deps, found))
+  if (!decided || (decided.status === 'refused' && hasFreedCId(decided))) return refusal
+  return duplicateError(request.policy, decided)
 }
 
 /** Runs the effects of the new payment, which call the ledger and the provider. */
@@ -202,10 +197,12 @@ function newPayment(
 
 /**
  * The 6009 for a used `c_id`, with the `h_id` and the status of the payment, for a client that lost its first response. A
- * credential that may not read the payment, by its stored route and currency, gets the 6009 without them (E11).
+ * credential that may not read the payment, by its stored route and currency, gets the 6009 without them (E11), as of a refused
+ * withdrawal, which no merchant sees.
  */
-function duplicateError(policy: Policy, { h_id, status, service_id, currency }: Payment): PublicError {
-  const may_read = permitsRoute(policy, service_id, currency)
+function duplicateError(policy: Policy, decided: Payment | RefusedWithdrawal): PublicError {
+  const { h_id, status, service_id, currency } = decided
+  const may_read = status !== 'refused' && permitsRoute(policy, service_id, currency)
   return new PublicError(6009, may_read ? { context: { h_id, status } } : {})
 }
 

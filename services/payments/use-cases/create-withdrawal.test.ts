@@ -322,20 +322,22 @@ test('a refused withdrawal that a crash left is recorded, and replaced by anothe
   expect(await fixture.store.withdrawal_refusals.get({ merchant_id, payment_id })).toBeDefined()
 })
 
-// P19: other processes store the anomaly.
-test('a refused withdrawal of a restored backup keeps its c_id until its anomaly is stored', async () => {
+// P19
+test('a refused withdrawal of a restored backup is not replaced, and its c_id is used, also when another refusal applies', async () => {
   const input = request()
   const reserving = {
     ...newReservation({ c_id: input.c_id }),
     effects: [],
     restored: 'asking_accounts',
   } as const
-  const refused = refuseWithdrawal(reserving, 6004, now())
-  const [anomaly, ...others] = refused.effects
-  // Neither its record nor its deletion can come before.
-  expect(others.map(({ after }) => after)).toEqual([anomaly?.id, others[0]?.id])
-  const { merchant_id, payment_id } = await fixture.store.payments.insert(refused)
-  await expect(createPayment(depsOver(scriptedLedger()), input)).rejects.toThrow(Unavailable)
+  const left = refuseWithdrawal(reserving, 6004, now())
+  await fixture.store.payments.insert(left)
+  for (const route of [{}, { provider_accounts: ['down'] }]) {
+    const error = await createPayment(depsOver(scriptedLedger(), route), input).catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 6009 })
+    expect(error.context).toBeUndefined()
+  }
+  const { merchant_id, payment_id } = left
   expect(await stored(input)).toMatchObject({ payment_id, status: 'refused' })
   expect(await fixture.store.anomalies.find('key', { equals: [merchant_id] }, { limit: 1 })).toEqual([])
 })
