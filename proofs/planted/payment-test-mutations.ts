@@ -10,6 +10,13 @@ export const PAYMENT_TEST_MUTATIONS: readonly TestMutation[] = [
     tests: ['services/payments/effects/create-at-provider.test.ts'],
   },
   {
+    name: 'a payout that was paid after the backup frees its c_id when the ledger refuses it after the restore',
+    file: 'services/payments/domain/hold-decision.ts',
+    search: '  return restored === undefined\n',
+    replace: "  return restored !== 'booked'\n",
+    tests: ['services/payments/use-cases/create-withdrawal.test.ts'],
+  },
+  {
     name: 'the answer about a refund ends the questions about its payment',
     file: 'services/payments/domain/restored.ts',
     search: 'findRestoredEffect.matches(effect) && isAbout(effect, refund_id)',

@@ -1,6 +1,6 @@
 import { isPaidStatus } from '../workload/observe.ts'
 import type { ProviderOperation } from '../world/provider/operation.ts'
-import { documentsOf, type Invariant, paymentsOf, type StoredPayment } from './judge.ts'
+import { documentsOf, type Invariant, isKeptRefusal, paymentsOf, type StoredPayment } from './judge.ts'
 
 /** The account of the provider that sends no callbacks, so that late lookups must find what it has got (P7). */
 const WITHOUT_CALLBACKS = 'forms'
@@ -20,9 +20,28 @@ export const booksAgree: Invariant = function* (evidence) {
     const has_anomaly = anomalies.some(({ payment_id }) => payment_id === payment.payment_id)
     yield* compare(payment, of_payment, { has_anomaly, is_day_over: evidence.is_day_over ?? false })
   }
+  for (const payment of documentsOf<StoredPayment>(evidence.databases, 'payments', 'payments')) {
+    if (!isKeptRefusal(payment)) continue
+    operations.delete(payment.payment_id)
+    if (!anomalies.some(({ payment_id }) => payment_id === payment.payment_id))
+      yield `the withdrawal ${payment.payment_id} was refused after the restore, and there is no anomaly`
+  }
   for (const payment_id of operations.keys())
     if (!evidence.lost?.has(payment_id))
       yield `the provider has operations of ${payment_id}, which does not exist`
+}
+
+/** No two payouts are paid under one `c_id`, although each has keys of its own. A restore may have lost the first one (P19). */
+export const payoutsArePaidOnce: Invariant = function* ({ operations, history, lost }) {
+  const paid = new Map<string, string>()
+  for (const { kind, status, idempotency_key } of operations) {
+    const payment_id = idempotency_key.split(':')[0] ?? ''
+    const key = history.stored_under.get(payment_id)
+    if (kind !== 'withdrawal' || status !== 'success' || key === undefined || lost?.has(payment_id)) continue
+    const other = paid.get(key) ?? payment_id
+    if (other !== payment_id) yield `${key} was paid twice, as ${other} and as ${payment_id}`
+    paid.set(key, payment_id)
+  }
 }
 
 function* compare(

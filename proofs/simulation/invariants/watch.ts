@@ -145,7 +145,7 @@ function createWatch(
         const payment = after as unknown as StoredPayment | undefined
         if (payment !== undefined) {
           payment_ids.set(`${payment.merchant_id} ${payment.h_id}`, payment.payment_id)
-          history.stored.set(recordKey(payment.merchant_id, payment.c_id), payment.payment_id)
+          rememberStored(history, payment)
         }
       }
       accounts.onChange(name, change, writer)
@@ -198,6 +198,12 @@ function createWatch(
       }
     },
   }
+}
+
+function rememberStored(history: History, { merchant_id, c_id, payment_id }: StoredPayment): void {
+  const key = recordKey(merchant_id, c_id)
+  history.stored.set(key, payment_id)
+  history.stored_under.set(payment_id, key)
 }
 
 /** Adds the entries of a batch of the journal to the payments, refunds and chargebacks that they belong to. */
