@@ -166,11 +166,4 @@ export const MONEY_TEST_MUTATIONS: readonly TestMutation[] = [
     replace: 'document.format > read_max + 1)',
     tests: ['services/balances/shards/unusable-shards.newer-format.test.ts'],
   },
-  {
-    name: 'a known ledger id with another amount is answered with its entry',
-    file: 'services/balances/domain/decide-command.ts',
-    search: 'isSameContent(existing.entry, command) ?',
-    replace: 'existing.entry.amount >= 0n || isSameContent(existing.entry, command) ?',
-    tests: ['services/balances/domain/decide-command.test.ts'],
-  },
 ]

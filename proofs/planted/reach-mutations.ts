@@ -76,6 +76,12 @@ export const REACH_MUTATIONS: readonly Mutation[] = [
     replace: "if (currency === '') return 6002",
   },
   {
+    name: 'a known ledger id with another amount is answered with its entry',
+    file: 'services/balances/domain/decide-command.ts',
+    search: 'isSameContent(existing.entry, command) ?',
+    replace: 'existing.entry.amount >= 0n || isSameContent(existing.entry, command) ?',
+  },
+  {
     name: 'a fee takes more than there is',
     file: 'services/balances/domain/decide-command.ts',
     search: "debit === 'available' && credit !== 'chargebacks'",
