@@ -176,7 +176,7 @@ export function createShardProgress(
   /** Returns `false` when another process has taken the shard. */
   async function save(state: ShardState, { status, keeps_lease }: SaveOptions): Promise<boolean> {
     const { seq, hash } = state.head()
-    // A complete verification leaves no point of an earlier one, so its own must be as far.
+    // So that a complete verification leaves no point of an earlier one, unless it ended before that.
     const is_behind = status === 'done' && pointBeyond(begun, sequenceAt(resume_point)) !== undefined
     const saves_point = is_behind || (keeps_lease ? isResumePointDue(state) : isResumePointAffordable(state))
     if (saves_point)
@@ -190,7 +190,7 @@ export function createShardProgress(
       problems: found.problems,
       has_more_problems: found.has_more_problems,
       resume_point,
-      later_point: status === 'done' ? undefined : pointBeyond(begun, sequenceAt(resume_point)),
+      later_point: pointBeyond(begun, sequenceAt(resume_point)),
       lease: keeps_lease && lease ? newLease(lease.holder) : undefined,
       verified_until: status === 'done' ? begun.updated_at : begun.verified_until,
       updated_at: now(),

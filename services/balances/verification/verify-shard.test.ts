@@ -18,7 +18,14 @@ import { createLedger } from '../ledger.ts'
 import { CHECKPOINT_INTERVAL_BATCHES, CHECKPOINT_ROWS_PER_ENTRY_MAX } from '../limits.ts'
 import type { Journal } from '../store/journal.ts'
 import { checkAccounts } from './checks.ts'
-import { partOfAccounts, storeWrongCheckpoint, verifyLedger } from './verification.fixture.ts'
+import {
+  journalOf,
+  partOfAccounts,
+  storeWrongCheckpoint,
+  verifyLedger,
+  withBatches,
+  writeJournal,
+} from './verification.fixture.ts'
 
 const SHARD = shardOf('1000', 'test')
 
@@ -286,4 +293,22 @@ test('after a complete verification no resume point of an earlier one is left', 
   // It saves a point one entry before the end, and that entry is too little for another one.
   expect(await verifyLedger(store)).toEqual({ entries: end_seq, problems: [] })
   expect(await pointOf()).toEqual({ resume_seq: end_seq, later_point: undefined })
+})
+
+// B4.5: such as a member of the database that lags.
+test('an end of the journal that is read too early hides no later loss', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  await writeJournal(store, 30)
+  await verifyLedger(store)
+  // It is right again by the time that the verification has begun.
+  const lastSequence = async (shard: number): Promise<bigint> => {
+    const { status } = (await store.verifications.getShard(SHARD)) ?? {}
+    return shard === SHARD && status !== 'running' ? 20n : await store.journal.lastSequence(shard)
+  }
+  const lagging = { ...store, journal: { ...store.journal, lastSequence } }
+  expect(await verifyLedger(lagging)).toEqual({ entries: 20n, problems: [] })
+  expect((await verifyLedger(withBatches(store, journalOf(25), 25n))).problems).toEqual([
+    expect.stringContaining('batch 30 was verified earlier and is missing'),
+  ])
 })
