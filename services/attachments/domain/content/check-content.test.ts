@@ -221,6 +221,8 @@ test.each<[string, boolean]>([
   ['a,\f=1', true],
   ['a,\u00a0=1', true],
   ['a,\u3000=1', true],
+  ['a,"\u00a0=1"', true],
+  ['a,\u00a0"=1"', true],
   ['- 1', true],
   ['name\n-12.50 \n" +5 "\n', false],
   ['name;amount\nshop;-12.50\n"a=b","+5"\n', false],
