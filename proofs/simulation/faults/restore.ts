@@ -124,8 +124,11 @@ async function restoreSystem(
   // A provider's own search may lag behind what was sent just before the system was stopped (P19).
   if (world.choicesOf('late search').chance(0.5)) world.provider_faults.found_after_ms = FOUND_AFTER_MS
   world.trace.add('the system is restored')
+  const lost = new Set([...before].filter((id) => !after.has(id)))
+  for (const operation of world.provider.operations())
+    if (operation.idempotency_key.split(':').some((id) => lost.has(id))) operation.is_forgotten = true
   await reopen()
-  return { lost: new Set([...before].filter((id) => !after.has(id))), problems }
+  return { lost, problems }
 }
 
 /**

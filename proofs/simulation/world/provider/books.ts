@@ -102,22 +102,19 @@ export function createBooks(
       const name = nameOf(account_id, order.idempotency_key)
       const existing = find(account_id, order.idempotency_key)
       if (existing !== undefined) return repeat(existing, name, order)
-      const problem =
-        order.kind === 'refund' ? refundProblem(find, operations(), { account_id, order }) : undefined
+      const problemWith = (others: readonly ProviderOperation[]): string | undefined =>
+        order.kind === 'refund' ? refundProblem(find, others, { account_id, order }) : undefined
+      const all = [...operations()]
+      const problem = problemWith(all.filter(({ is_forgotten }) => is_forgotten !== true))
       if (problem !== undefined) {
         onProblem(`the refund ${order.idempotency_key} of ${order.amount} ${order.currency} ${problem}`)
         return undefined
       }
-      const operation: ProviderOperation = {
-        ...order,
-        account_id,
-        provider_id: `p-${own.size + 1}`,
-        created_ms: machine.now_ms(),
-        status: 'pending',
-        is_success_acknowledged: false,
-      }
+      const operation = newOperation(account_id, order, own.size + 1, machine.now_ms())
       own.set(name, operation)
-      onCreated(operation)
+      // What a restored system has forgotten, only its provider can refuse to pay back again.
+      if (problemWith(all) === undefined) onCreated(operation)
+      else operation.status = 'declined'
       return { operation, is_new: true }
     },
     lookUp(account_id, key) {
@@ -134,6 +131,22 @@ export function createBooks(
     join(others) {
       joined = others
     },
+  }
+}
+
+function newOperation(
+  account_id: string,
+  order: ProviderOrder,
+  number: number,
+  created_ms: number,
+): ProviderOperation {
+  return {
+    ...order,
+    account_id,
+    provider_id: `p-${number}`,
+    created_ms,
+    status: 'pending',
+    is_success_acknowledged: false,
   }
 }
 

@@ -19,6 +19,8 @@ export interface ProviderOperation {
   is_success_acknowledged: boolean
   /** When the provider lost it permanently, after it had confirmed it; absent otherwise. */
   dropped_ms?: number
+  /** Whether the system that asked for it was restored to a backup from before. */
+  is_forgotten?: true
 }
 
 /** An operation as the provider reports it. */
