@@ -24,11 +24,4 @@ export const BACKOFFICE_MUTATIONS: readonly Mutation[] = [
     replace: "if (status === 'rejected') throw waits(present)",
     has_backoffice: true,
   },
-  {
-    name: 'a policy is looked at only before it is changed',
-    file: 'services/backoffice/approvals/rpc/approval-service.ts',
-    search: 'if (approval_id === undefined && loosens(present, aboveMinor))',
-    replace: 'if ((false as boolean) && approval_id === undefined && loosens(present, aboveMinor))',
-    has_backoffice: true,
-  },
 ]

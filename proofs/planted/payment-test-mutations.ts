@@ -160,8 +160,8 @@ export const PAYMENT_TEST_MUTATIONS: readonly TestMutation[] = [
   {
     name: 'an anomaly is resolved as paid with another amount',
     file: 'services/payments/use-cases/resolve-anomaly.ts',
-    search: 'amount !== undefined && amount.minor !== minor',
-    replace: 'amount !== undefined && minor === 0n',
+    search: 'if (amount.minor !== minor)',
+    replace: 'if (amount.minor !== minor && minor === 0n)',
     tests: ['services/payments/use-cases/resolve-anomaly.amount.test.ts'],
   },
   {
