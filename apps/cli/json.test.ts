@@ -32,8 +32,6 @@ beforeAll(async () => {
   world = await startActsWorld()
   home = mkdtempSync(join(tmpdir(), 'multihub-json-'))
   token = (await world.newPrincipal(RIGHTS)).token
-  // A policy needs two administrators (O5.9).
-  await world.newPrincipal(['admin'])
   other_token = (await world.newPrincipal(['money'])).token
 })
 afterAll(async () => {

@@ -39,8 +39,6 @@ else {
   // O4, O5
   test('a call that needs a second person is executed once however many approve, and each act has one entry', async () => {
     const admin = await door.newPrincipal(['admin'])
-    // A policy needs two administrators (O5.9).
-    await door.newPrincipal(['admin'])
     const proposer = await door.newPrincipal(['money'])
     const approvers = [await door.newPrincipal(['money']), await door.newPrincipal(['money'])]
     const { merchant } = await door.roles

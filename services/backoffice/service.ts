@@ -171,7 +171,7 @@ export const role: Role<'backoffice'> = {
       services: [
         createPrincipalRpc(principals, findFirst),
         createAuditRpc(audit, { getPrincipal, principals }),
-        createApprovalRpc({ approvals, principals, getPrincipal, execute: second_person.execute }),
+        createApprovalRpc({ approvals, getPrincipal, execute: second_person.execute }),
         createTimelineRpc(timelineSources(context.clientOf, { audit, approvals })),
         createExchangeRpc(gateway),
         createPersonalDataRpc(context.clientOf),

@@ -112,8 +112,6 @@ else {
   // O4, O5
   test(`no act without an entry, no entry that lies, and each approved act once, with ${KILLS} kills`, async () => {
     const admin = await newPrincipal(settings.operator_token, ['admin', 'read'])
-    // A policy needs two administrators (O5.9).
-    await newPrincipal(admin, ['admin'])
     const proposer = await newPrincipal(admin, ['money'])
     const approver = await newPrincipal(admin, ['money'])
     const environment = 'ENVIRONMENT_TEST'

@@ -215,8 +215,6 @@ let proposer: { readonly id: string; readonly token: string }
 beforeAll(async () => {
   world = await startActsWorld()
   operator = await world.newPrincipal(RIGHTS)
-  // A policy needs two administrators (O5.9).
-  await world.newPrincipal(['admin'])
   proposer = await world.newPrincipal(['money'])
 })
 afterAll(async () => world[Symbol.asyncDispose]())

@@ -22,8 +22,6 @@ beforeAll(async () => {
   door = doorOf(system.roles)
   shop = await system.newMerchant()
   const admin = await door.newPrincipal(['admin'])
-  // A policy needs two administrators (O5.9).
-  await door.newPrincipal(['admin'])
   proposer = await door.newPrincipal(['money'])
   second = await door.newPrincipal(['money'])
   for (const rpc of [`${REFUNDS}/ApproveRefund`, `${CHARGEBACKS}/MoveChargeback`]) {

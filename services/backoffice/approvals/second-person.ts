@@ -154,7 +154,7 @@ function isGuarded(rpc: string): boolean {
   return POLICY_RPCS.includes(rpc) || [SET_POLICY, CREATE_PRINCIPAL, UPDATE_PRINCIPAL].includes(rpc)
 }
 
-/** The first token counts while no administrator is left, so nobody could approve that it removes a policy (O5.10). */
+/** The first token counts while no administrator is left, so nobody could approve that it removes a policy (O5.9). */
 function isWayBack(rpc: string, { principal_id }: Principal): boolean {
   return rpc === SET_POLICY && principal_id === FIRST_PRINCIPAL.principal_id
 }

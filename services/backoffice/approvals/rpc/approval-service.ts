@@ -29,13 +29,8 @@ const STATUSES = createEnumMap<Status, ApprovalStatus>({
 
 const REASON_MAX = 500
 
-/** Persons with `admin` whom a removal needs: one proposes it, another approves it (O5.9). */
-const ADMIN_PERSONS_MIN = 2
-
 interface ApprovalRpcDeps {
   readonly approvals: Approvals
-  /** How many persons with `admin` may call at this time. */
-  readonly principals: { countAdminPersons(at: Date): Promise<number> }
   readonly getPrincipal: (principal_id: string) => Promise<Principal | undefined>
   readonly execute: (approval: Approval) => Promise<Approval>
 }
@@ -64,7 +59,6 @@ export function createApprovalRpc(deps: ApprovalRpcDeps): RpcService {
       if (aboveMinor !== undefined && aboveMinor < 0n) throw fieldError(9000, 'above_minor', 'at least 0')
       const approval_id = requestHeader.get(APPROVAL_HEADER) ?? undefined
       const is_way_back = requestHeader.get(PRINCIPAL_HEADER) === FIRST_PRINCIPAL.principal_id
-      if (approval_id === undefined && aboveMinor !== undefined) await checkRemovable(deps)
       await approvals.setPolicy({ rpc, currency, above_minor: aboveMinor }, approval_id, (present) => {
         if (approval_id === undefined && !is_way_back && loosens(present, aboveMinor))
           throw new PublicError(8801, { details: { reason: 'the policy was made stricter meanwhile' } })
@@ -97,14 +91,6 @@ export function createApprovalRpc(deps: ApprovalRpcDeps): RpcService {
       approval: approvalToProto(await decided('rejected', request, context)),
     })),
   })
-}
-
-/** Throws 8801 while too few persons could remove a policy again. */
-async function checkRemovable({ principals }: Pick<ApprovalRpcDeps, 'principals'>): Promise<void> {
-  if ((await principals.countAdminPersons(now())) >= ADMIN_PERSONS_MIN) return
-  const reason =
-    'a policy needs two active persons with the right admin: one to propose its removal, one to approve it'
-  throw new PublicError(8801, { details: { reason } })
 }
 
 function approvalToProto(approval: Approval): MessageInitShape<typeof ApprovalSchema> {
