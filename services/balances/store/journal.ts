@@ -1,5 +1,5 @@
 import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
-import { listOf, record, TEXT } from '#lib/base/stored-fields.ts'
+import { type FieldsOf, listOf, record, TEXT } from '#lib/base/stored-fields.ts'
 import { clock } from '#lib/base/time.ts'
 import { type AppendResult, appendResultOf } from '#lib/patterns/journal/commit-batch.ts'
 import { isStub, type SignStub, signedTextOf } from '#lib/store/archive/archived-document.ts'
@@ -57,12 +57,15 @@ export interface JournalDocument extends Batch {
   readonly signature: string
 }
 
-const hasBatchForm = record<JournalDocument>({
+const STORED: FieldsOf<JournalDocument> = {
   ...STORED_BATCH,
   ids: listOf(TEXT),
   statements: listOf(TEXT),
   signature: TEXT,
-}).isValid
+}
+const { entries: _entries, token: _token, ...KEPT } = STORED
+const hasBatchForm = record(STORED).isValid
+const hasStubForm = record(KEPT).isValid
 
 /**
  * The collection of batches. What stays of an archived batch is its fence, the ids and statements that are indexed, its time, and what
@@ -280,11 +283,14 @@ export function isSigned(document: JournalDocument, signer: Signer): boolean {
   return signer.verify(text, signature)
 }
 
-/** The signature of a document, and what it must cover. */
+/**
+ * The signature of a document, and what it must cover. A stub without the fields of a batch has no signature: an object has the same
+ * text as a time, and another place in the index.
+ */
 function signedPartOf(document: JournalDocument): { readonly text: string; readonly signature: string } {
   if (!isStub(document)) return { text: signedHead(document), signature: document.signature }
   const { text, signature } = signedTextOf(document)
-  return { text: signedStub(text), signature }
+  return { text: signedStub(text), signature: hasStubForm(document) ? signature : '' }
 }
 
 function isSameList(one: readonly string[], other: readonly string[]): boolean {
