@@ -144,7 +144,7 @@ else {
       else {
         const proposed = await call(proposer, ADJUST, adjust('USD'))
         const detail = proposed?.body.details?.[0]?.debug?.detailsJson
-        const approvalId = JSON.parse(detail ?? '{}').approval_id
+        const approvalId = JSON.parse(detail || '{}').approval_id
         if (approvalId !== undefined)
           await call(approver, `${APPROVALS}/Approve`, { approvalId, reason: 'checked' })
       }

@@ -335,7 +335,10 @@ test('the ledger and the audit trail are verified, and a new principal signs in 
   await dialogOf(page).getByRole('button', { name: 'Verify the ledger' }).click()
   await page.getByText('Done').waitFor()
   await page.keyboard.press('Enter')
-  await page.locator('main').getByText('consistent', { exact: true }).waitFor()
+  await page
+    .locator('main')
+    .getByText(/\bconsistent/)
+    .waitFor()
   await visit(page, '/people', 'People and programs')
   await page.keyboard.press('n')
   await page.keyboard.press('p')
