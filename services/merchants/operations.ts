@@ -78,7 +78,7 @@ const CREDENTIALS: CollectionSpec = {
 
 /**
  * Throws `StartError` when none of the keys has the id of a key that encrypted a secret: `reseal` has moved all secrets to a later
- * master key, and what the former one signs, the later one alone cannot verify. Passes when no secret is stored yet. The ids of the
+ * master key, and what the former key signs, the later key alone cannot verify. Passes when no secret is stored yet. The ids of the
  * keys of all purposes are the ids of the master keys (O9).
  */
 async function checkKeyIds(readDocuments: ReadDocuments, signer: Signer): Promise<void> {

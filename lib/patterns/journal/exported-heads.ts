@@ -87,7 +87,8 @@ const HEAD_LINE = z.object({
 
 /**
  * Compares heads in lines of the log with the journals: each must be a batch of its journal still. Yields a sentence for one
- * that is not, for a line that no key has signed, and for a log without any head. Other lines of the log are skipped. `hashAt` is the stored hash at a place, `undefined` without a batch there.
+ * that is not, for a line that no key has signed, and for a log without any head. Other lines of the log are skipped. `hashAt` is the
+ * stored hash at a place, `undefined` without a batch there.
  */
 export async function* missingHeads<P extends Place>(
   { book, role, is_optional, place, signedText, nameOf }: HeadKind<P>,

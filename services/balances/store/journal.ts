@@ -197,7 +197,7 @@ export async function openJournal(
   }
 }
 
-/** The documents, and what proves them: it throws `CorruptJournal` for one that neither the ledger nor `archive` wrote like that. */
+/** The documents, and what proves them: it throws `CorruptJournal` for a document that neither the ledger nor `archive` wrote. */
 async function openDocuments(store: Store, signer: Signer, read_max: number) {
   const assertProved = (stub: object): void => assertSigned(stub as JournalDocument, signer)
   const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)

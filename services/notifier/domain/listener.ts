@@ -71,7 +71,7 @@ export function parseCursor(cursor: string): (ListenerPosition & { listener_id: 
   return listener_id === undefined ? undefined : { listener_id, number: Number(number), id_end }
 }
 
-/** Whether a reader at a position goes on at the deliveries that begin with this one: it is the last one that was read, or the next. */
+/** Whether a reader at a position goes on at the deliveries that begin with this one: it was read last, or is the next. */
 export function goesOnAt(after: ListenerPosition, first: ListenerDelivery): boolean {
   if (first.number !== after.number) return first.number <= after.number + 1
   return after.id_end === undefined || after.id_end === positionAfter(first).id_end

@@ -19,7 +19,10 @@ const AUDIT_HEAD: HeadKind<Readonly<Record<never, string>>> = {
   nameOf: ({ seq }) => `batch ${seq} of the audit trail`,
 }
 
-/** Writes the newest batch that this process has committed to the log once a minute, whatever `MULTIHUB_LOG_LEVEL` says; see `startHeadExport`. */
+/**
+ * Writes the newest batch that this process has committed to the log once a minute, whatever `MULTIHUB_LOG_LEVEL` says; see
+ * `startHeadExport`.
+ */
 export function exportAuditHeads(signer: Pick<Signer, 'sign'>) {
   const heads = startHeadExport(AUDIT_HEAD, signer, createLog('backoffice', { level: 'info' }))
   return { note: (head: Head) => heads.note(head, {}), stop: heads.stop }
