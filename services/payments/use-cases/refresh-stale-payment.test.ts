@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { now, useClock } from '#lib/base/time.ts'
 import { type AdjustableClock, createAdjustableClock } from '../../../test/support/adjustable-clock.ts'
@@ -47,7 +48,7 @@ async function stalePayment(
   const runner = fixture.runner([bindPollProvider(deps())])
   const deposit = newDeposit({
     status: 'processing',
-    c_id: `order-${now().getTime()}`,
+    c_id: randomUUID(),
     effects: [],
     ...changes,
   })
