@@ -6,7 +6,7 @@ import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.t
 import type { Replay } from '#gen/multihub/notifier/v1/replay_pb.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
-import { eventually } from '../../test/support/eventually.ts'
+import { eventually, nextMillisecond } from '../../test/support/eventually.ts'
 import { type ReceiverResponse, signatureV3 } from '../../test/support/receiver.ts'
 import { type NotifierSystem, startNotifierSystem } from './notifier-system.fixture.ts'
 import { openNotifierStore, openReplays } from './store/notifier-store.ts'
@@ -202,7 +202,9 @@ describe('the replay of deliveries by filter', () => {
 
   test('selects by payment, environment and time of creation', async () => {
     const { merchantId } = await newShop(() => ({ status: 500 }))
-    const [paymentId] = await publish(merchantId, 2)
+    const [paymentId] = await publish(merchantId, 1)
+    await nextMillisecond()
+    await publish(merchantId, 1)
     const [newest, oldest] = await waitFor(merchantId, DEAD, 2)
     const matched = async (filter: object): Promise<number | undefined> =>
       (

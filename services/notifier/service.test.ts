@@ -7,7 +7,7 @@ import { DeliveryService } from '#gen/multihub/notifier/v1/delivery_service_pb.t
 import { newSecret } from '#lib/base/crypto/secret.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
 import { now } from '#lib/base/time.ts'
-import { eventually } from '../../test/support/eventually.ts'
+import { eventually, nextMillisecond } from '../../test/support/eventually.ts'
 import { signatureV3, startReceiver } from '../../test/support/receiver.ts'
 import { addressOfEndpoint } from './domain/destination.ts'
 import { newTarget } from './domain/event.ts'
@@ -255,6 +255,7 @@ describe('the operator', () => {
     const payments: string[] = []
     for (let number = 0; number < 7; number += 1) {
       const event = number % 3 === 0 ? 'payment.failed' : 'payment.completed'
+      await nextMillisecond()
       payments.push(await system.publish(merchant_id, { event }))
     }
     await eventually(

@@ -21,6 +21,15 @@ export async function eventually<T>(
   }
 }
 
+/** Waits until the clock shows a later millisecond: before something that a test orders or selects by its time. */
+export async function nextMillisecond(): Promise<void> {
+  const began_ms = Date.now()
+  await eventually(
+    async () => Date.now(),
+    (now_ms = began_ms) => now_ms > began_ms,
+  )
+}
+
 function show(shown: unknown): string {
   return (
     JSON.stringify(shown, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ??

@@ -6,6 +6,7 @@ import { CredentialService } from '#gen/multihub/merchants/v1/credential_service
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { RouteService } from '#gen/multihub/merchants/v1/route_service_pb.ts'
+import { nextMillisecond } from '../../../test/support/eventually.ts'
 import { createFixture, type Fixture } from '../merchants.fixture.ts'
 
 let fixture: Fixture
@@ -107,6 +108,7 @@ test('credentials and endpoints whose secret is older than an instant are listed
   const endpoints = fixture.client(EndpointService)
   const [rotated = '', second = ''] = ids.credentials
   const [first_endpoint = '', rotated_endpoint = '', ...other_endpoints] = ids.endpoints
+  await nextMillisecond()
   const before = new Date()
   await credentials.rotateSecret({ applicationId: rotated, overlapSeconds: 60 })
   await endpoints.rotateEndpointSecret({ endpointId: rotated_endpoint })
