@@ -81,8 +81,9 @@ export function createErasureLog(path: string | undefined, search: Pick<Signer, 
       const line = JSON.stringify({ time: now(), kind, subject, message: MESSAGE })
       const handle = await open(path, 'a', 0o600)
       try {
-        // It begins with an end of line, so that it is not part of a line that a crash has cut.
-        await handle.write(`\n${line}\n`)
+        // It begins with an end of line, so that it is not part of a line that a crash has cut. Not `write`, which can write a part
+        // of it to a full disk without an error.
+        await handle.appendFile(`\n${line}\n`)
         await handle.sync()
       } finally {
         await handle.close()

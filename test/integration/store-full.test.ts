@@ -1,33 +1,51 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from '@jest/globals'
+import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
+import { createErasureLog } from '#lib/patterns/erasures.ts'
 import { type Skip, skipWithout } from '../support/skip.ts'
 
-const DISK = 'size=8m'
+const DISK_BYTES = 8 * 1024 ** 2
+const PAGE_BYTES = 4_096
 
 const mounted = await mountSmallDisk()
 
-describe('the embedded store on a full disk', () => {
+describe('on a full disk', () => {
   if ('skip' in mounted) {
     test.skip(`a full disk: ${mounted.skip}`, () => {})
     return
   }
   afterAll(() => mounted.unmount())
 
-  test('refuses writes and blobs, loses nothing, and continues when there is space again', async () => {
+  test('the embedded store refuses writes and blobs, loses nothing, and continues when there is space again', async () => {
     const program = join(import.meta.dirname, 'store-full.child.ts')
     const { stdout } = await promisify(execFile)(process.execPath, [program, mounted.directory])
     expect(stdout).toBe('whole\n')
   })
+
+  // O11.3
+  test('an erasure is refused whose line fits only in part', async () => {
+    const path = join(mounted.directory, 'erasures.jsonl')
+    await writeFile(path, '\n'.repeat(PAGE_BYTES - 20))
+    await writeFile(join(mounted.directory, 'rest'), Buffer.alloc(DISK_BYTES)).catch(ignoreFull)
+    const erased = { kind: 'payment', merchant_id: '1001', id: 'p' } as const
+    await expect(createErasureLog(path, testKeys('k').search).append(erased)).rejects.toMatchObject({
+      code: 'ENOSPC',
+    })
+  })
 })
+
+function ignoreFull(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOSPC') throw error
+}
 
 async function mountSmallDisk(): Promise<{ directory: string; unmount(): void } | Skip> {
   const directory = await mkdtemp(join(tmpdir(), 'store-disk-'))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', DISK, 'tmpfs', directory], { stdio: 'pipe' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', directory], { stdio: 'pipe' })
   } catch (error) {
     await rm(directory, { recursive: true })
     return skipWithout(`a small disk cannot be mounted here (${String(error).split('\n')[0]})`)
