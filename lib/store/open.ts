@@ -43,7 +43,7 @@ export interface StoreOptions extends DatabasePlace {
 
 /**
  * Opens the store of one service. Throws `Unavailable`, with a sentence for the operator, when MongoDB cannot be
- * reached or the directory cannot be written.
+ * reached, the directory cannot be written, or a restore was not finished.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { database, mongodb_uri, timeout_ms = TIMEOUT_MS } = options
@@ -56,8 +56,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const connection = { uri: mongodb_uri, timeout_ms, connections_max, start_wait }
     return await openMongodb({ ...connection, database, schema, now_ms: options.now_ms })
   }
+  const { refuseUnfinishedRestore } = await import('./embedded/restore-target.ts')
   const { openEmbedded } = await import('./embedded.ts')
-  return await openEmbedded({ directory: join(directoryOf(options), database), timeout_ms })
+  const directory = directoryOf(options)
+  await refuseUnfinishedRestore(directory)
+  return await openEmbedded({ directory: join(directory, database), timeout_ms })
 }
 
 /**

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
@@ -124,6 +124,26 @@ test('embedded files come back with every type of value and with their indexes',
   const restored = await copy({ database, mongodb_uri: undefined }, undefined)
   await expectRestored(restored)
   await restored.close()
+})
+
+test('of two restores at once one is refused, and no store opens before the other one is finished', async () => {
+  const place = { directory: join(directory, 'data') }
+  const openTarget = () => openRestoreTarget(place, ['system_x'])
+  const outcomes = await Promise.allSettled([openTarget(), openTarget()])
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  await expect(openTarget()).rejects.toThrow('is left of a restore that was not finished: delete it, unless')
+  await expect(openStore({ ...place, database: 'system_x' })).rejects.toThrow(
+    'data was not finished: delete data.restoring beside it',
+  )
+  for (const outcome of outcomes) if (outcome.status === 'fulfilled') await outcome.value.finish()
+  await (await openStore({ ...place, database: 'system_x' })).close()
+})
+
+test('a restore does not replace what a process has created meanwhile', async () => {
+  const place = { directory: join(directory, 'data') }
+  const target = await openRestoreTarget(place, ['system_x'])
+  await mkdir(join(place.directory, 'system_x'), { recursive: true })
+  await expect(target.finish()).rejects.toThrow('is not empty any more: a process was started')
 })
 
 test('a database with a collection that is not declared is refused', async () => {
