@@ -1,8 +1,8 @@
 import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { MongoClient } from 'mongodb'
+import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { Db, MongoClient } from 'mongodb'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { Secret } from '#lib/base/crypto/secret.ts'
 import { BlobGone } from '#lib/store/errors.ts'
@@ -163,10 +163,8 @@ else
     const uri = new Secret(server.uri)
     const database = `backup-${randomHex(4)}`
     const client = new MongoClient(server.uri)
-    afterEach(async () => {
-      await client.db(database).dropDatabase()
-      await client.close()
-    })
+    afterEach(() => client.db(database).dropDatabase())
+    afterAll(() => client.close())
 
     test('comes back in MongoDB, which refuses documents and unfinished restores', async () => {
       const store = await openStore({ database, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
@@ -179,8 +177,9 @@ else
       await expect(openTarget()).rejects.toThrow('is not empty: stop all processes and drop it')
 
       await client.db(database).dropDatabase()
-      await openTarget()
-      const unfinished = 'was not finished: drop the database and restore again'
+      const outcomes = await Promise.allSettled([openTarget(), openTarget()])
+      expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+      const unfinished = 'was not finished: drop all databases of the system and restore again'
       await expect(openTarget()).rejects.toThrow(unfinished)
       const opened = await openStore({ database, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
       await expect(opened.collection(ITEMS)).rejects.toThrow(unfinished)
@@ -199,6 +198,40 @@ else
       const moved = await copy({ database, mongodb_uri: undefined }, uri)
       await expectRestored(moved)
       await moved.close()
+    })
+
+    test('a restore whose databases are complete, and that was killed before its end, is ended by the next one', async () => {
+      const place = { mongodb_uri: uri }
+      const last = `${database}-2`
+      const databases = [database, last]
+      const openTarget = () => openRestoreTarget(place, databases)
+      const openItems = async (name: string) => {
+        const store = await openStore({ ...place, database: name, timeout_ms: HANG_LIMIT_MS })
+        await store.collection(ITEMS).finally(() => store.close())
+      }
+      const { dropCollection } = Db.prototype
+      try {
+        for (const killed_at of [1, 2]) {
+          await Promise.all(databases.map((name) => client.db(name).dropDatabase()))
+          const target = await openTarget()
+          let drops = 0
+          const drop = jest.spyOn(Db.prototype, 'dropCollection')
+          drop.mockImplementation(function (this: Db, ...parameters) {
+            drops += 1
+            return drops === killed_at
+              ? Promise.reject(new Error('killed'))
+              : dropCollection.apply(this, parameters)
+          })
+          await expect(target.finish()).rejects.toThrow('killed')
+          drop.mockRestore()
+          await expect(openItems(last)).rejects.toThrow('is complete but for its end: repeat it')
+          await expect(openTarget()).rejects.toThrow('is complete, and is ended now: verify it')
+          for (const name of databases) await openItems(name)
+        }
+      } finally {
+        jest.restoreAllMocks()
+        await client.db(last).dropDatabase()
+      }
     })
   })
 
