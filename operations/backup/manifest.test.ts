@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { readManifest, writeManifest } from './manifest.ts'
 
@@ -46,4 +46,20 @@ test('is read as it was written, and refused when anything in it was changed aft
     await writeFile(path, text.replace(from, to))
     await expect(readManifest(directory, SIGNER)).rejects.toThrow('was not signed by this system')
   }
+})
+
+test('has its name only when it is whole and durable, so that a killed command leaves none', async () => {
+  const handle = await open(directory, 'r')
+  const prototype = Object.getPrototypeOf(handle)
+  await handle.close()
+  const names: string[][] = []
+  const spy = jest.spyOn(prototype, 'sync').mockImplementation(async () => {
+    names.push(await readdir(directory))
+  })
+  try {
+    await writeManifest(directory, MANIFEST, SIGNER)
+  } finally {
+    spy.mockRestore()
+  }
+  expect(names).toEqual([['manifest.json.draft'], ['manifest.json']])
 })

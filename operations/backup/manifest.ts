@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
@@ -8,6 +8,8 @@ import { createFile } from './frames.ts'
 
 /** The file of a backup that is written last. A directory without it is not a complete backup. */
 export const MANIFEST_FILE = 'manifest.json'
+/** Its name while it is written. */
+export const MANIFEST_DRAFT = `${MANIFEST_FILE}.draft`
 const PRODUCT = 'multihub'
 /** The format of backups that this release writes, and the newest that it reads. */
 const FORMAT = 1
@@ -47,7 +49,8 @@ export type Manifest = Readonly<z.infer<typeof MANIFEST>>
 
 /**
  * Writes the manifest, signed with the key of the purpose `journal`: it has the SHA-256 of each file, so nobody else can make or
- * change a backup. The backup is complete and durable when the promise resolves. Calls `onCreated` as `writeFrames` does.
+ * change a backup. Its file has its name only when it is whole. The backup is complete and durable when the promise resolves. Calls
+ * `onCreated` as `writeFrames` does.
  */
 export async function writeManifest(
   directory: string,
@@ -57,15 +60,18 @@ export async function writeManifest(
 ): Promise<void> {
   const content = { product: PRODUCT, format: FORMAT, ...manifest }
   const text = JSON.stringify({ ...content, signature: signer.sign(signedText(content)) }, undefined, 2)
-  const path = join(directory, MANIFEST_FILE)
-  const handle = await createFile(path)
-  onCreated?.(path)
+  const draft = join(directory, MANIFEST_DRAFT)
+  const handle = await createFile(draft)
+  onCreated?.(draft)
   try {
     await handle.writeFile(`${text}\n`)
     await handle.sync()
   } finally {
     await handle.close()
   }
+  const path = join(directory, MANIFEST_FILE)
+  onCreated?.(path)
+  await rename(draft, path)
   await syncDirectory(directory)
 }
 

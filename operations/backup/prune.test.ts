@@ -177,6 +177,7 @@ test('files without a manifest are deleted when nothing was written to them for 
   const later_ms = Date.now() + 2 * DAY_MS
   for (const [name, file, modified_ms] of [
     ['killed', DATA, Date.now()],
+    ['killed-at-its-end', 'manifest.json.draft', Date.now()],
     // As `cp -a` and rsync copy it.
     ['copied-in', DATA, Date.now() - 2 * DAY_MS],
     ['still-runs', DATA, later_ms],
@@ -193,6 +194,7 @@ test('files without a manifest are deleted when nothing was written to them for 
   expect(await deleteLines()).toEqual([
     'deleted /copied-in, a backup that was not completed',
     'deleted /killed, a backup that was not completed',
+    'deleted /killed-at-its-end, a backup that was not completed',
   ])
   expect((await readdir(directory)).sort()).toEqual(['notes', 'still-runs'])
 })

@@ -7,7 +7,7 @@ import { clock } from '#lib/base/time.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { ROLES } from '#lib/role/role.ts'
 import type { CommandOutput } from '../../app/run.ts'
-import { MANIFEST_FILE, type Manifest, readManifest } from './manifest.ts'
+import { MANIFEST_DRAFT, MANIFEST_FILE, type Manifest, readManifest } from './manifest.ts'
 
 const DAYS_KEPT = 7
 const WEEKS_KEPT = 4
@@ -173,7 +173,8 @@ async function readGoodManifest(path: string, { signer, system_name }: PrunedDir
 
 /** Whether a directory has files of a backup and nothing else, and nothing was written to them for a day. */
 async function isAbandoned(path: string, names: readonly string[]): Promise<boolean> {
-  if (names.length === 0 || !names.every((name) => CONTENT_NAME.test(name))) return false
+  if (names.length === 0) return false
+  if (!names.every((name) => name === MANIFEST_DRAFT || CONTENT_NAME.test(name))) return false
   const files = await Promise.all(names.map((name) => lstat(join(path, name))))
   if (!files.every((file) => file.isFile())) return false
   // A copy of a backup can have the old times of its content, but not of its inodes.
