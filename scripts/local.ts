@@ -99,17 +99,20 @@ function holdsFiles(folder: string): Promise<boolean> {
 export async function writePrivately(path: string, content: unknown, place = rename): Promise<void> {
   await makeDirectory(dirname(path))
   const draft = `${path}.${randomHex(4)}.draft`
-  const file = await open(draft, 'w', 0o600)
   try {
-    await file.writeFile(`${JSON.stringify(content, null, 2)}\n`)
-    await file.sync()
+    const file = await open(draft, 'w', 0o600)
+    try {
+      await file.writeFile(`${JSON.stringify(content, null, 2)}\n`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await place(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
   } finally {
-    await file.close()
+    await rm(draft, { force: true })
   }
-  await place(draft, path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-  })
-  await rm(draft, { force: true })
   const folder = await open(dirname(path))
   await folder.sync().finally(() => folder.close())
 }

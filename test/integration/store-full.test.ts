@@ -1,11 +1,12 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { createErasureLog } from '#lib/patterns/erasures.ts'
+import { writePrivately } from '../../scripts/local.ts'
 import { type Skip, skipWithout } from '../support/skip.ts'
 
 const DISK_BYTES = 8 * 1024 ** 2
@@ -30,16 +31,26 @@ describe('on a full disk', () => {
   test('an erasure is refused whose line fits only in part', async () => {
     const path = join(mounted.directory, 'erasures.jsonl')
     await writeFile(path, '\n'.repeat(PAGE_BYTES - 20))
-    await writeFile(join(mounted.directory, 'rest'), Buffer.alloc(DISK_BYTES)).catch(ignoreFull)
+    await fill(mounted.directory)
     const erased = { kind: 'payment', merchant_id: '1001', id: 'p' } as const
     await expect(createErasureLog(path, testKeys('k').search).append(erased)).rejects.toMatchObject({
       code: 'ENOSPC',
     })
   })
+
+  // R1.2
+  test('a start that cannot write demo.json leaves no part of it', async () => {
+    const home = await mkdtemp(join(mounted.directory, 'home-'))
+    await fill(mounted.directory)
+    await expect(writePrivately(join(home, 'demo.json'), {})).rejects.toMatchObject({ code: 'ENOSPC' })
+    expect(await readdir(home)).toEqual([])
+  })
 })
 
-function ignoreFull(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOSPC') throw error
+async function fill(directory: string): Promise<void> {
+  await writeFile(join(directory, 'rest'), Buffer.alloc(DISK_BYTES)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOSPC') throw error
+  })
 }
 
 async function mountSmallDisk(): Promise<{ directory: string; unmount(): void } | Skip> {
