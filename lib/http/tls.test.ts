@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { connect } from 'node:net'
@@ -115,6 +116,12 @@ describeWith('openssl')('RPC over TLS', () => {
     )
     expect(await call(await tlsOf(trusted, 'gateway.internal'))).toBe('gateway')
   })
+
+  test('the gRPC port closes a connection whose handshake goes on for 10 s', async () => {
+    const socket = connect({ host: '127.0.0.1', port: served.serving.grpc_port })
+    socket.write('\x16', 'latin1')
+    await once(socket, 'close')
+  }, 30_000)
 
   /** The key and certificate of a client, as Node's TLS takes them. */
   async function identityOf(certificates: Certificates): Promise<{ key: Buffer; cert: Buffer }> {

@@ -178,7 +178,11 @@ function createNetServer(tls: Tls | undefined, onConnection: (socket: Socket) =>
     socket.on('error', (error) => log.debug({ error, part: 'grpc' }, 'TLS connection failed'))
     onConnection(socket)
   })
-  server.on('tlsClientError', (error) => log.debug({ error, part: 'grpc' }, 'TLS handshake failed'))
+  server.on('tlsClientError', (error, socket) => {
+    log.debug({ error, part: 'grpc' }, 'TLS handshake failed')
+    // After a handshake that takes too long Node.js leaves the connection open.
+    socket.destroy()
+  })
   reloadSecureContext(server, tls)
   return server
 }
