@@ -6,11 +6,12 @@ import { signedTextOf } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { trustedClock } from '../../test/support/clock-guard.ts'
 import { type ArchiveFixture, checkpointAt, openArchiveFixture } from './archive.fixture.ts'
+import { sealBatch } from './domain/hash-chain.ts'
 import { shardOf } from './domain/shard.ts'
 import { credit, ledger_signer } from './ledger.fixture.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { createDataCheck } from './operations.ts'
-import { signStubsWith } from './store/journal.ts'
+import { signedHead, signStubsWith } from './store/journal.ts'
 import { openLedgerStore } from './store/ledger-store.ts'
 import { verifyLedger } from './verification/verification.fixture.ts'
 
@@ -106,6 +107,41 @@ test.each<[string, bigint, () => Promise<PlaceOf> | PlaceOf]>([
   const true_command = credit(IDS[Number(seq) - 1] ?? '', 1n)
   await expect(begin().submit('test', true_command)).rejects.toThrow(`shard ${SHARD} is stopped`)
   expect(await archive.archive()).toBe(0)
+})
+
+test('verify reports each batch that is not as it was written, and proves the batches behind it', async () => {
+  const ledger = begin()
+  for (const id of ['e', 'f', 'g', 'h', 'i']) await ledger.submit('test', credit(id, 1n))
+  await ledger.stop()
+  await forge(2n, signedBy(STRANGER))
+  await forge(4n, () => PLACE, {})
+  for (const seq of [6n, 7n]) {
+    const { version = 0 } = (await archive.stored.get({ shard: SHARD, seq })) ?? {}
+    await archive.stored.delete({ shard: SHARD, seq }, version)
+  }
+  // Signed by the ledger, and of another chain.
+  const last = await archive.stored.get({ shard: SHARD, seq: 9n })
+  if (last === undefined) throw new Error('the batch is not stored')
+  const { version, signature: _signature, ids, statements, hash: _hash, previous_hash: _, ...batch } = last
+  const other = sealBatch(batch, 'f'.repeat(64), batch.entries, batch.token)
+  const signature = ledger_signer.sign(signedHead(other))
+  await archive.stored.replace({ ...other, ids, statements, signature }, version)
+  expect(await problemsOfVerify()).toEqual([
+    expect.stringContaining(`shard ${SHARD}, batch 2: shard ${SHARD}: batch 2 was not signed`),
+    expect.stringContaining(`shard ${SHARD}, batch 4: shard ${SHARD}: batch 4 was not signed`),
+    `shard ${SHARD}, batch 6: all batches up to 7 are missing`,
+    expect.stringContaining('batch 9 does not continue the hash chain'),
+  ])
+})
+
+test('verify lists at most 20 problems of a shard, and says that there are more', async () => {
+  const ledger = begin()
+  for (let n = 0; n < 30; n += 1) await ledger.submit('test', credit(`n${n}`, 1n))
+  await ledger.stop()
+  for (let seq = 3n; seq <= 34n; seq += 1n) await forge(seq, () => PLACE, {})
+  const problems = await problemsOfVerify()
+  expect(problems).toHaveLength(21)
+  expect(problems.at(-1)).toBe(`shard ${SHARD} has more problems, up to batch 34`)
 })
 
 // B4.7

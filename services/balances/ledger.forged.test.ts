@@ -86,7 +86,7 @@ test.each<[string, (batch: Batch, before: string) => string]>([
   await replaceJournal(opened, rewritten(await store.journal.listBatches(SHARD, 1n, 10)), signatureOf)
 
   const found = expect.stringContaining('was not signed with a key of the ledger')
-  expect(await problemsOf(store)).toEqual([found])
+  expect(await problemsOf(store)).toEqual([found, found])
   const restarted = createLedger(store, trustedClock)
   await expect(restarted.accounts('test', '1000')).rejects.toThrow('was not signed with a key of the ledger')
   await expect(restarted.submit('test', credit('c', 1n))).rejects.toThrow()

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Entry } from './domain/entry.ts'
+import { sealBatch } from './domain/hash-chain.ts'
 import type { AccountName } from './domain/merchant-accounts.ts'
 import { shardOf } from './domain/shard.ts'
 import { ledger_signer } from './ledger.fixture.ts'
@@ -49,14 +50,10 @@ test('the payment of each entry must know it, with its amount and whether it was
     entry('q:hold:resolve', 'release', ['held', 'available'], { payment_id: 'q', refused_code: 6004 }),
     entry('act', 'adjustment', ['clearing', 'available'], { payment_id: undefined }),
   ]
-  const batch = {
-    shard: shardOf('7001', 'production'),
-    seq: 1n,
-    time: new Date(0),
-    entries: [...ENTRIES, ...ignored],
-  }
+  const position = { shard: shardOf('7001', 'production'), seq: 1n, time: new Date(0) }
+  const batch = sealBatch(position, '', [...ENTRIES, ...ignored], 'token')
   const readDocuments = async function* () {
-    yield batch
+    yield { ...batch, ids: [], statements: [], signature: '' }
   }
   const check = createDataCheck({} as LedgerStore, readDocuments as never, ledger_signer)
   const required = []
@@ -86,4 +83,21 @@ test('the payment of each entry must know it, with its amount and whether it was
       is_reported: true,
     },
   ])
+})
+
+test('a batch without its entries is unreadable, and hides nothing of the others', async () => {
+  const position = { shard: shardOf('7001', 'production'), time: new Date(0) }
+  const stored = { ids: [], statements: [], signature: '' }
+  const readDocuments = async function* () {
+    yield { ...position, ...stored, seq: 1n, format: 2, hash: '' }
+    yield { ...sealBatch({ ...position, seq: 2n }, '', ENTRIES.slice(0, 1), 'token'), ...stored }
+  }
+  const check = createDataCheck({} as LedgerStore, readDocuments as never, ledger_signer)
+  const unreadable: string[] = []
+  const required = []
+  for await (const { id } of check.listRequirements?.({ onUnreadable: (text) => unreadable.push(text) }) ??
+    [])
+    required.push(id)
+  expect(required).toEqual(['p'])
+  expect(unreadable).toEqual([expect.stringContaining('batch 1 does not have the form of a batch')])
 })

@@ -5,11 +5,12 @@ import { isStub } from '#lib/store/archive/archived-document.ts'
 import { ArchiveUnavailable } from '#lib/store/errors.ts'
 import { readCheckpoint, sequenceOf } from './checkpoints/checkpoint.ts'
 import type { Batch, Entry } from './domain/entry.ts'
-import { CorruptJournal, NewerBatchFormat } from './domain/hash-chain.ts'
+import { assertFollows, CorruptJournal, type JournalHead, NewerBatchFormat } from './domain/hash-chain.ts'
 import { environmentOfShard, isShard, SHARDS, shardOf } from './domain/shard.ts'
 import { createShardState } from './domain/shard-state.ts'
+import { VERIFICATION_PROBLEMS_MAX, VERIFIED_BATCHES_PER_READ } from './limits.ts'
 import { missingLedgerHeads } from './store/exported-heads.ts'
-import { isSigned, JOURNAL, type JournalDocument, signStubsWith } from './store/journal.ts'
+import { hasBatchForm, isSigned, JOURNAL, type JournalDocument, signStubsWith } from './store/journal.ts'
 import { checkJournalSigner } from './store/journal-signers.ts'
 import { type LedgerStore, openLedgerStore } from './store/ledger-store.ts'
 import { weighShards } from './store/weigh-shards.ts'
@@ -52,7 +53,9 @@ export function createDataCheck(store: LedgerStore, readDocuments: ReadDocuments
       const isLeftOut = (stub: JournalDocument): boolean =>
         archived_since !== undefined && stub.time < archived_since && isSigned(stub, signer)
       for await (const document of readDocuments<JournalDocument>(JOURNAL)) {
-        if (!isStub(document)) yield* requirementsOf(document)
+        if (hasBatchForm(document)) yield* requirementsOf(document)
+        else if (!isStub(document))
+          onUnreadable?.(`shard ${document.shard}: batch ${document.seq} does not have the form of a batch`)
         else if (!isLeftOut(document)) {
           const batch = await readArchived(store.journal, document, onUnreadable)
           if (batch) yield* requirementsOf(batch)
@@ -91,17 +94,20 @@ function isOfBatch(error: unknown): error is CorruptJournal | NewerBatchFormat |
   )
 }
 
+/** At most `VERIFICATION_PROBLEMS_MAX` problems of a shard, and a last one that says that there are more. */
 async function problemsOfShard(store: LedgerStore, shard: number): Promise<readonly string[]> {
   const { journal } = store
   const deps = { journal, pace: UNPACED }
   const problems: string[] = []
   const report: ReportProblem = (seq, description) => {
-    problems.push(`shard ${shard}, batch ${seq}: ${description}`)
+    if (problems.length < VERIFICATION_PROBLEMS_MAX)
+      problems.push(`shard ${shard}, batch ${seq}: ${description}`)
+    else problems[VERIFICATION_PROBLEMS_MAX] = `shard ${shard} has more problems, up to batch ${seq}`
   }
   const state = createShardState({ shard })
   const check = createBatchCheck(state, journal, report)
+  const end_seq = await journal.lastSequence(shard)
   try {
-    const end_seq = await journal.lastSequence(shard)
     await replayJournal(deps, state, end_seq, async (batch) => {
       await check(batch)
       return true
@@ -117,8 +123,50 @@ async function problemsOfShard(store: LedgerStore, shard: number): Promise<reado
   } catch (error) {
     if (!isOfBatch(error)) throw error
     report(state.head().seq + 1n, error.message)
+    await proveStored(journal, shard, { after: state.head(), end_seq }, report)
   }
   return problems
+}
+
+/**
+ * Proves what is stored after the last batch that was replayed: the signatures, and the hash chain between batches that can be read. The
+ * first of these batches is not reported again. Without it no balance can be computed, so the entries are not checked.
+ */
+async function proveStored(
+  journal: LedgerStore['journal'],
+  shard: number,
+  { after, end_seq }: { readonly after: JournalHead; readonly end_seq: bigint },
+  report: ReportProblem,
+): Promise<void> {
+  const reportLater: ReportProblem = (seq, description) => {
+    if (seq > after.seq + 1n) report(seq, description)
+  }
+  // Absent after a batch that is missing or cannot be read.
+  let head: JournalHead | undefined = after
+  let next_seq = after.seq + 1n
+  while (next_seq <= end_seq) {
+    const listed = await journal.listProofs(shard, next_seq, VERIFIED_BATCHES_PER_READ)
+    if (listed.length === 0) return reportLater(next_seq, `all batches up to ${end_seq} are missing`)
+    for (const { seq, batch, problem } of listed) {
+      if (seq > next_seq) {
+        reportLater(next_seq, `all batches up to ${seq - 1n} are missing`)
+        head = undefined
+      }
+      if (problem !== undefined) reportLater(seq, problem)
+      else if (head) reportUnlessFollows(head, batch, reportLater)
+      head = batch && { seq, time_ms: batch.time.getTime(), hash: batch.hash }
+      next_seq = seq + 1n
+    }
+  }
+}
+
+function reportUnlessFollows(head: JournalHead, batch: Batch, report: ReportProblem): void {
+  try {
+    assertFollows(head, batch)
+  } catch (error) {
+    if (!(error instanceof CorruptJournal)) throw error
+    report(batch.seq, error.message)
+  }
 }
 
 /**

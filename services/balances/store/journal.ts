@@ -57,6 +57,12 @@ export interface JournalDocument extends Batch {
   readonly signature: string
 }
 
+/** A batch as it is stored, or why it is not proved. */
+export type BatchProof = { readonly seq: bigint } & (
+  | { readonly batch: JournalDocument; readonly problem?: undefined }
+  | { readonly batch?: undefined; readonly problem: string }
+)
+
 const STORED: FieldsOf<JournalDocument> = {
   ...STORED_BATCH,
   ids: listOf(TEXT),
@@ -64,7 +70,8 @@ const STORED: FieldsOf<JournalDocument> = {
   signature: TEXT,
 }
 const { entries: _entries, token: _token, ...KEPT } = STORED
-const hasBatchForm = record(STORED).isValid
+/** Whether a document has the fields of a batch of this release. */
+export const hasBatchForm = record(STORED).isValid
 const hasStubForm = record(KEPT).isValid
 
 /**
@@ -105,7 +112,7 @@ export async function openJournal(
   signer: Signer,
   { written, read_max }: BatchFormats = BATCH_FORMATS,
 ) {
-  const { collection, batchOf, proved } = await openDocuments(store, signer, read_max)
+  const { collection, listStored, batchOf, proved, proofOf } = await openDocuments(store, signer, read_max)
   const lastSequence = async (shard: number): Promise<bigint> => {
     const options = { limit: 1, reverse: true, without_body: true }
     const [last] = await collection.find('key', { equals: [shard] }, options)
@@ -145,11 +152,11 @@ export async function openJournal(
       return (await collection.find('key', { equals: [shard], from: seq }, { limit })).map(batchOf)
     },
     /** At most `limit` batches in order, as they are stored, starting with `seq`. */
-    async listDocuments(shard: number, seq: bigint, limit: number): Promise<Stored<JournalDocument>[]> {
-      const options = { limit, without_body: true }
-      const documents = await collection.find('key', { equals: [shard], from: seq }, options)
-      return documents.map(proved)
-    },
+    listDocuments: async (shard: number, seq: bigint, limit: number): Promise<Stored<JournalDocument>[]> =>
+      (await listStored(shard, seq, limit)).map(proved),
+    /** The same, with the `problem` of each document that is not as it was written, or of a newer format, in place of its batch. */
+    listProofs: async (shard: number, seq: bigint, limit: number): Promise<BatchProof[]> =>
+      (await listStored(shard, seq, limit)).map(proofOf),
     /** The `seq` of the last batch, 0 when there is none. */
     lastSequence,
     /** The batches that contain an entry with this id: at most one, unless the store lost its unique index. */
@@ -202,14 +209,26 @@ async function openDocuments(store: Store, signer: Signer, read_max: number) {
   const assertProved = (stub: object): void => assertSigned(stub as JournalDocument, signer)
   const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)
   const archive = { ...JOURNAL.archive, assertProved }
+  /** The document as it is stored: a batch, or a stub without its body. */
+  const proved = <D extends JournalDocument>(document: D): D => {
+    if (isStub(document)) assertSigned(document, signer)
+    else batchOf(document)
+    return document
+  }
+  const collection = await store.collection<JournalDocument>({ ...JOURNAL, archive })
   return {
-    collection: await store.collection<JournalDocument>({ ...JOURNAL, archive }),
+    collection,
+    listStored: (shard: number, seq: bigint, limit: number) =>
+      collection.find('key', { equals: [shard], from: seq }, { limit, without_body: true }),
     batchOf,
-    /** The document as it is stored: a batch, or a stub without its body. */
-    proved<D extends JournalDocument>(document: D): D {
-      if (isStub(document)) assertSigned(document, signer)
-      else batchOf(document)
-      return document
+    proved,
+    proofOf(document: JournalDocument): BatchProof {
+      try {
+        return { seq: document.seq, batch: proved(document) }
+      } catch (error) {
+        if (!(error instanceof CorruptJournal || error instanceof NewerBatchFormat)) throw error
+        return { seq: document.seq, problem: error.message }
+      }
     },
   }
 }
