@@ -59,7 +59,7 @@ export function stopFor(current: ShardStop | undefined, found: FoundAlteration):
 }
 
 /** Whether the operator has resumed the shard knowing of the finding, which is not mended. */
-function isAccepted({ stopped_since, ended_by, mended_at }: ShardStop): boolean {
+export function isAccepted({ stopped_since, ended_by, mended_at }: ShardStop): boolean {
   return stopped_since === undefined && ended_by === 'operator' && mended_at === undefined
 }
 

@@ -28,7 +28,7 @@ export interface VerificationLease {
 /**
  * The verification of one shard. `stopped`: the batch after `verified` is corrupt, so that nothing after it can be verified; or an
  * archived batch could not be read, after which only what follows an earlier resume point was verified, if there is one; or the journal
- * ends before a batch that was verified earlier.
+ * has lost a batch that was verified earlier.
  */
 export interface ShardVerification {
   readonly shard: number

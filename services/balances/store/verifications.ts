@@ -18,8 +18,8 @@ export interface ResumePoint {
 export interface ShardVerificationDocument extends ShardVerification {
   readonly resume_point?: ResumePoint | undefined
   /**
-   * A resume point of an earlier verification, beyond the present one: what follows it is verified also when an archive is away, and
-   * a journal that ends before it was cut off.
+   * A resume point of an earlier verification, beyond the present one: what follows it is verified also when an archive is away. A journal
+   * that lacks its batch was cut off there; then the point stays, also when the journal is longer again.
    */
   readonly later_point?: ResumePoint | undefined
 }

@@ -3,6 +3,7 @@ import { log } from '#lib/telemetry/log.ts'
 import { loadSnapshot, saveParts } from '../checkpoints/stored-snapshot.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
+import { isAccepted } from '../domain/shard-stop.ts'
 import {
   addProblem,
   type LedgerProblem,
@@ -57,7 +58,7 @@ export async function beginShard(
     problems: (continued?.problems ?? []).filter(({ place }) => is_same_verification || place === 'journal'),
     has_more_problems: continued?.has_more_problems ?? false,
     resume_point: continued?.resume_point,
-    later_point: furthest(stored?.resume_point, stored?.later_point),
+    later_point: stored?.later_point ?? stored?.resume_point,
     lease: newLease(holder),
     verified_until: stored?.verified_until,
     updated_at: began_at,
@@ -73,10 +74,6 @@ export function pointBeyond(
   return sequenceAt(later_point) > seq ? later_point : undefined
 }
 
-function furthest(one: ResumePoint | undefined, other: ResumePoint | undefined): ResumePoint | undefined {
-  return sequenceAt(one) > sequenceAt(other) ? one : other
-}
-
 function sequenceAt(resume_point: ResumePoint | undefined): bigint {
   return resume_point?.snapshot.seq ?? 0n
 }
@@ -87,26 +84,48 @@ function verifiedAt(resume_point: ResumePoint | undefined): VerifiedPart {
   return { seq: snapshot.seq, hash: snapshot.hash, entries }
 }
 
+type Problem = Pick<LedgerProblem, 'seq' | 'description'>
+
 interface ResumedState {
   readonly state: ShardState
   readonly resume_point?: ResumePoint
-  readonly problem?: Pick<LedgerProblem, 'seq' | 'description'>
+  readonly problem?: Problem
+}
+
+/** What the journal has at a resume point. `given_up`: the operator has resumed the shard without the batch that was verified there. */
+type BatchAtPoint =
+  | { readonly state: 'same' | 'given_up' }
+  | { readonly state: 'lost'; readonly problem: Problem }
+
+async function batchAt(
+  { journal, stops }: Pick<LedgerStore, 'journal' | 'stops'>,
+  shard: number,
+  { snapshot: { seq, hash } }: ResumePoint,
+): Promise<BatchAtPoint> {
+  const stored = await journal.getHash(shard, seq).catch((error: unknown) => {
+    if (error instanceof CorruptJournal) return error
+    throw error
+  })
+  if (stored === hash) return { state: 'same' }
+  const lost = (description: string): BatchAtPoint => ({ state: 'lost', problem: { seq, description } })
+  if (stored instanceof CorruptJournal) return lost(stored.message)
+  if (stored === undefined) return lost(`batch ${seq} was verified earlier and is missing`)
+  const stop = await stops.get(shard)
+  if (stop?.seq === seq && isAccepted(stop)) return { state: 'given_up' }
+  return lost(`batch ${seq} is not the one that was verified earlier`)
 }
 
 /**
- * The problem that the journal ends before a batch which an earlier verification has verified; `undefined` if it does not. Its end,
- * `end_seq`, is read again before it is believed.
+ * The problem that the journal has lost a batch which an earlier verification has verified: it ends before, or was written anew from
+ * before. `undefined` if it has not. It stays until the batch is back, or another one is there and the operator has given it up (B4.9).
  */
 export async function problemOfEnd(
-  { journal }: Pick<LedgerStore, 'journal'>,
-  begun: Pick<ShardVerificationDocument, 'shard' | 'end_seq' | 'later_point'>,
-): Promise<ResumedState['problem']> {
-  const seq = sequenceAt(pointBeyond(begun, begun.end_seq))
-  if (seq === 0n || (await journal.lastSequence(begun.shard)) >= seq) return undefined
-  return { seq, description: lossOf(seq) }
+  store: Pick<LedgerStore, 'journal' | 'stops'>,
+  { shard, later_point }: Pick<ShardVerificationDocument, 'shard' | 'later_point'>,
+): Promise<Problem | undefined> {
+  const batch = later_point && (await batchAt(store, shard, later_point))
+  return batch?.state === 'lost' ? batch.problem : undefined
 }
-
-const lossOf = (seq: bigint): string => `batch ${seq} was verified earlier and is missing`
 
 /**
  * Loads the state at the resume point of a shard. It is trusted only while the journal has its batch with the same hash; a
@@ -114,25 +133,19 @@ const lossOf = (seq: bigint): string => `batch ${seq} was verified earlier and i
  * resume point that can be trusted, the state is empty: the shard is verified from its first batch.
  */
 export async function loadResumePoint(
-  { journal, verifications }: Pick<LedgerStore, 'journal' | 'verifications'>,
+  store: Pick<LedgerStore, 'journal' | 'stops' | 'verifications'>,
   { shard, resume_point }: Pick<ShardVerificationDocument, 'shard' | 'resume_point'>,
 ): Promise<ResumedState> {
   const state = createShardState({ shard })
   if (resume_point === undefined) return { state }
-  const { seq, hash } = resume_point.snapshot
-  const stored_hash = await journal.getHash(shard, seq).catch((error: unknown) => {
-    if (error instanceof CorruptJournal) return error
-    throw error
-  })
-  if (stored_hash instanceof CorruptJournal)
-    return { state, problem: { seq, description: stored_hash.message } }
-  if (stored_hash === undefined) return { state, problem: { seq, description: lossOf(seq) } }
-  if (stored_hash !== hash)
-    return { state, problem: { seq, description: `batch ${seq} is not the one that was verified earlier` } }
+  const batch = await batchAt(store, shard, resume_point)
+  if (batch.state === 'lost') return { state, problem: batch.problem }
+  if (batch.state === 'given_up') return { state }
+  const { journal, verifications } = store
   const loaded = await loadSnapshot(verifications.resume_parts, journal, resume_point.snapshot)
   if (loaded.status === 'sound') return { state: createShardState(loaded.snapshot), resume_point }
   log.warn(
-    { shard, seq: String(seq), reason: loaded.problem },
+    { shard, seq: String(resume_point.snapshot.seq), reason: loaded.problem },
     'the resume point of a verification cannot be used; the shard is verified from its first batch',
   )
   return { state }
@@ -147,18 +160,18 @@ export type ShardProgress = ReturnType<typeof createShardProgress>
 
 /**
  * Keeps the progress of a shard that was begun, from a resume point that can be trusted. `stored_version` is the version of
- * the stored document, `undefined` without one. Resume points are saved as often as checkpoints, because they cost and save
+ * the stored document, `undefined` without one. With `has_lost_end` the later point stays, for the next verification to find the same. Resume points are saved as often as checkpoints, because they cost and save
  * the same. Every write names the version before it: a process that lost its lease writes nothing more.
  */
 export function createShardProgress(
   verifications: Verifications,
   begun: ShardVerificationDocument,
   stored_version: number | undefined,
-  trusted_point: ResumePoint | undefined,
+  from: { readonly resume_point?: ResumePoint | undefined; readonly has_lost_end: boolean },
 ) {
   const { shard, verification_id, lease } = begun
   let version = stored_version
-  let resume_point = trusted_point
+  let { resume_point } = from
   let { entries } = verifiedAt(resume_point)
   let found: Pick<ShardVerification, 'problems' | 'has_more_problems'> = begun
   let saved_at_ms = clock.monotonic_ms()
@@ -190,7 +203,7 @@ export function createShardProgress(
       problems: found.problems,
       has_more_problems: found.has_more_problems,
       resume_point,
-      later_point: pointBeyond(begun, sequenceAt(resume_point)),
+      later_point: from.has_lost_end ? begun.later_point : pointBeyond(begun, sequenceAt(resume_point)),
       lease: keeps_lease && lease ? newLease(lease.holder) : undefined,
       verified_until: status === 'done' ? begun.updated_at : begun.verified_until,
       updated_at: now(),

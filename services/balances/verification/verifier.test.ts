@@ -11,7 +11,6 @@ import type { ShardVerification } from '../domain/verification.ts'
 import { ledger_signer, NEXT_FORMATS, openFixture } from '../ledger.fixture.ts'
 import { CHECKPOINT_INTERVAL_BATCHES } from '../limits.ts'
 import { type LedgerStore, openLedgerStore } from '../store/ledger-store.ts'
-import { resumeShard } from '../use-cases/resume-shard.ts'
 import { getVerification, startVerification, type VerificationProgress } from '../use-cases/verification.ts'
 import {
   finishedVerification,
@@ -296,39 +295,6 @@ test('the loss of verified batches is found', async () => {
     entries: 20n,
     problems: [`shard ${SHARD}, batch 30: batch 30 was verified earlier and is missing`],
   })
-})
-
-// B4.5
-test('a verification from the first batch finds the loss too, and ends its stop only when the batches are back', async () => {
-  await using fixture = await openFixture()
-  const { store } = fixture
-  const batches = await writeJournal(store, 30)
-  await verifyLedger(store)
-  const cut = withBatches(store, batches, 20n)
-  for (const from_first_batch of [true, false, true, true]) {
-    expect(await verifyLedger(cut, from_first_batch)).toEqual({
-      entries: 20n,
-      problems: [`shard ${SHARD}, batch 30: batch 30 was verified earlier and is missing`],
-    })
-    expect(await store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 30n }])
-  }
-  expect(await verifyLedger(store)).toEqual({ entries: 30n, problems: [] })
-  expect(await store.stops.listStopped()).toEqual([])
-})
-
-// B4.5
-test('a shard whose lost batches the operator gave up is sound again when its journal is as long as before', async () => {
-  await using fixture = await openFixture()
-  const { store } = fixture
-  await writeJournal(store, 30)
-  await verifyLedger(store)
-  await verifyLedger(withBatches(store, journalOf(20), 20n))
-  const { seq = 0n, verification_id = '' } = (await store.stops.get(SHARD)) ?? {}
-  await resumeShard(store.stops, SHARD, { seq, verification_id, operation_id: 'op', reason: 'compared' })
-  const other = journalOf(30, '1000', 2n)
-  expect((await verifyLedger(withBatches(store, other, 25n))).problems).toHaveLength(1)
-  expect(await store.stops.listStopped()).toEqual([])
-  expect(await verifyLedger(withBatches(store, other))).toEqual({ entries: 30n, problems: [] })
 })
 
 test('a resume point with an altered row is not used', async () => {

@@ -106,8 +106,8 @@ describe('without the archive', () => {
   test('a missing batch at the earlier resume point stops the shard', async () => {
     await remove(4n)
     expect((await verifyLedger(archive.store_without_archive)).problems).toEqual([
-      expect.stringContaining('batch 1: the archive file'),
       expect.stringContaining('batch 4 was verified earlier and is missing'),
+      expect.stringContaining('batch 1: the archive file'),
     ])
     expect(await archive.store.stops.listStopped()).toMatchObject([{ shard: SHARD, seq: 4n }])
   })
