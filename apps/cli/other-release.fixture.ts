@@ -90,7 +90,7 @@ export async function startOtherRelease(
       addressOf: addresses.addressOf,
       callOwner,
       cursor: testKeys().cursor,
-      act: (_call, run) => run({}),
+      act: (_call, run) => run(() => ({})),
       refused: async () => {},
       secondPerson: (_call, send) => send(),
       countMerchantAct: () => {},

@@ -2,6 +2,7 @@ import { create } from '@bufbuild/protobuf'
 import { expect, test } from '@jest/globals'
 import { AdjustRequestSchema } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
+import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import { keepActs } from '#lib/store/kept-acts.ts'
 import { rowOf, startSecondPerson } from './approvals/second-person.ts'
 import { openApprovals } from './approvals/store/approvals.ts'
@@ -31,7 +32,9 @@ test('an act whose process was lost after it stored a proposal is completed as p
   const request = create(AdjustRequestSchema, { merchantId: '1', operationId: 'o1', amount })
   const call = { rpc, principal: FIRST_PRINCIPAL, request, reason: undefined }
   const lost = await fixture.audit.begin(intent())
-  const refusal = await second_person.guard(call, callOwner, lost).catch((error) => error)
+  const refusal = await second_person
+    .guard(call, callOwner, () => ({ [AUDIT_HEADER]: lost }))
+    .catch((error) => error)
   await second_person.stop()
   expect(refusal).toMatchObject({ code: 8801, details: { status: 'pending' } })
   fixture.advance(10_000 + COMPLETE_AFTER_MS)

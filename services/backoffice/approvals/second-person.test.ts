@@ -81,7 +81,11 @@ test('the owner acts once for an approved call, and never for another, whatever 
         const request = create(AdjustRequestSchema, { merchantId: '1', operationId, amount })
         const process = open()
         const call = { rpc, principal: PROPOSER, request, reason: undefined }
-        const proposed = process.guard(call, () => callOwner(rpc.method, request), undefined)
+        const proposed = process.guard(
+          call,
+          () => callOwner(rpc.method, request),
+          () => ({}),
+        )
         await expect(proposed).rejects.toMatchObject({ code: 8801, details: { status: 'pending' } })
         expect(acted.has(operationId)).toBe(false)
         const [{ approval_id } = { approval_id: '' }] = (
@@ -335,7 +339,7 @@ test.each(['rejected', 'expired', 'obsolete'] as const)(
       process.guard(
         { rpc, principal: PROPOSER, request, reason: undefined },
         () => callOwner(rpc.method, request),
-        undefined,
+        () => ({}),
       )
     await expect(repeat()).rejects.toMatchObject({ code: 8801, details: { status: 'pending' } })
     const [{ approval_id } = { approval_id: '' }] = (
@@ -389,6 +393,6 @@ test('who repeats an approved call sends it under its approval', async () => {
     sent.push(metadata)
     return create(AdjustResponseSchema)
   }
-  await process.guard({ rpc, principal: PROPOSER, request, reason: undefined }, send, undefined)
+  await process.guard({ rpc, principal: PROPOSER, request, reason: undefined }, send, () => ({}))
   expect(sent).toEqual([{ [APPROVAL_HEADER]: approval_id }])
 })

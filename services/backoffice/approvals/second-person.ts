@@ -99,7 +99,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
     return (await approvals.update(approval_id, (current) => executed(current, error_code))) ?? approval
   }
 
-  const guard: SecondPerson = async (call, send, audit_id) => {
+  const guard: SecondPerson = async (call, send, metadata) => {
     const rpc = nameOfRpc(call.rpc.method)
     if (DECISIONS.includes(rpc)) {
       const approval = await approvals.get(checkLine(idOf(call.request, 'approvalId'), 'approval_id'))
@@ -114,7 +114,8 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       if (!Buffer.from(present.request).equals(request)) throw new PublicError(1013)
       const status = statusAt(present, now())
       if (status !== 'approved' && status !== 'executed') throw waits(present)
-      // An approved call is executed once, also after its approval would have expired.
+      // An approved call is executed once, also after its approval would have expired. From here on it may be done.
+      metadata()
       await execute(present)
       return send({ [APPROVAL_HEADER]: present.approval_id })
     }
@@ -136,6 +137,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       now(),
     )
     // The stored proposal shows what came of the act, should this process be lost before it writes that (O4).
+    const audit_id = metadata()[AUDIT_HEADER]
     const act = audit_id === undefined ? {} : { act: { audit_id, is_over: false } }
     throw waits(await withRequest({ ...currentRequest(), ...act }, () => approvals.insertOrGet(proposal)))
   }

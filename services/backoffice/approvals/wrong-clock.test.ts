@@ -62,7 +62,13 @@ async function startTwo(skews_ms: readonly [number, number]) {
     return {
       sweep: () => by(process.sweep),
       propose: (call: OperatorCall) =>
-        by(() => process.guard(call, () => callOwner(rpc.method, call.request), undefined)),
+        by(() =>
+          process.guard(
+            call,
+            () => callOwner(rpc.method, call.request),
+            () => ({}),
+          ),
+        ),
       approve: (approval_id: string) =>
         by(async () => {
           const decision = {

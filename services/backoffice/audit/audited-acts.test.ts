@@ -57,6 +57,27 @@ test('a reason of 500 characters is kept whole, whatever the characters', async 
   expect(await entriesOf({ principalId: money.id })).toEqual([expect.objectContaining({ reason })])
 })
 
+// O16.1
+test('an act that could not be checked before it was sent is refused, and not unknown', async () => {
+  const money = await door.newPrincipal(['money'])
+  door.roles.setStoreUnavailable('merchants', true)
+  try {
+    expect((await door.call(money.token, ADJUST, adjustment())).body).toMatchObject({ code: 'unavailable' })
+  } finally {
+    door.roles.setStoreUnavailable('merchants', false)
+  }
+  expect(await entriesOf({ principalId: money.id })).toMatchObject([
+    { outcome: 'AUDIT_OUTCOME_REFUSED', errorCode: 2002 },
+  ])
+  door.roles.setStoreUnavailable('balances', true)
+  try {
+    expect((await door.call(money.token, ADJUST, adjustment())).status).not.toBe(200)
+  } finally {
+    door.roles.setStoreUnavailable('balances', false)
+  }
+  expect((await entriesOf({ principalId: money.id }))[0]).toMatchObject({ outcome: 'AUDIT_OUTCOME_UNKNOWN' })
+})
+
 // O16, O2
 test('one entry is read by its id, by administrators only', async () => {
   const money = await door.newPrincipal(['money'])

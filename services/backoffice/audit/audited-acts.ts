@@ -43,11 +43,15 @@ export function createAuditedAct({
     const asked = intentOf(call, now_ms())
     const intent = { ...asked, merchant_id: asked.merchant_id || (await findMerchant(call.request)) }
     const audit_id = await audit.begin(intent)
+    let is_begun = false
     let answer: Message
     try {
-      answer = await run({ [AUDIT_HEADER]: audit_id })
+      answer = await run(() => {
+        is_begun = true
+        return { [AUDIT_HEADER]: audit_id }
+      })
     } catch (error) {
-      await audit.end(audit_id, outcomeOf(error))
+      await audit.end(audit_id, outcomeOf(error, is_begun))
       throw error
     }
     const { method, changes } = call.rpc
@@ -178,9 +182,10 @@ function targetsOfAnswer({ output }: ServedMethod, answer: Message): AuditTarget
   return [...targetsOf(answer), ...resources]
 }
 
-function outcomeOf(error: unknown): AuditOutcome {
+/** What an error says of an act. Before anything was sent for it, nothing is done, whatever the error leaves open. */
+function outcomeOf(error: unknown, is_begun = true): AuditOutcome {
   const error_code = errorCodeOf(error)
-  if (isUnclear(error)) return { outcome: 'unknown', error_code }
+  if (is_begun && isUnclear(error)) return { outcome: 'unknown', error_code }
   const { approval_id, status } = (error instanceof PublicError ? error.details : undefined) ?? {}
   if (typeof approval_id !== 'string') return { outcome: 'refused', error_code }
   return { outcome: status === 'pending' ? 'pending_approval' : 'refused', error_code, approval_id }

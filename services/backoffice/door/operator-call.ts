@@ -14,23 +14,20 @@ export interface OperatorCall {
   readonly reason: string | undefined
 }
 
-/**
- * Carries out a call that changes something or reveals personal data. `run` calls the owner, with metadata that the owner may
- * keep. The audit trail and the second person are implementations of it.
- */
-export type Act = (
-  call: OperatorCall,
-  run: (metadata: Readonly<Record<string, string>>) => Promise<Message>,
-) => Promise<Message>
+/** Returns the metadata that the owner may keep of an act, to be called when something is about to be sent or stored: not before. */
+export type ActMetadata = () => Readonly<Record<string, string>>
+
+/** Carries out a call that changes something or reveals personal data. `run` calls the owner, or throws before it has called `metadata`. */
+export type Act = (call: OperatorCall, run: (metadata: ActMetadata) => Promise<Message>) => Promise<Message>
 
 /**
  * Runs before the call of the owner: returns the result of `send`, or throws if the call needs a second person first (O5). The call of
- * an approval is sent with metadata that names it. A proposal is stored with the id of its act.
+ * an approval is sent with metadata that names it. A proposal is stored with the metadata of its act.
  */
 export type SecondPerson = (
   call: OperatorCall,
   send: (metadata?: Readonly<Record<string, string>>) => Promise<Message>,
-  audit_id: string | undefined,
+  metadata: ActMetadata,
 ) => Promise<Message>
 
 /** Records a call that was refused for a missing right, before its message was read. Never rejects. */

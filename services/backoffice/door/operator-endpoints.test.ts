@@ -42,7 +42,7 @@ function call(method: ServedMethod, request: Message, fields: Partial<Principal>
       return owner.promise
     },
     cursor: testKeys().cursor,
-    act: (_call, run) => run({}),
+    act: (_call, run) => run(() => ({})),
     refused: async () => {},
     secondPerson: (_call, send) => send(),
     countMerchantAct: () => {},

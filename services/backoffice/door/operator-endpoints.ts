@@ -14,7 +14,6 @@ import {
   stream_key,
 } from '#lib/rpc/server/dispatch.ts'
 import { isUnary } from '#lib/rpc/service.ts'
-import { AUDIT_HEADER } from '#lib/rpc/settings.ts'
 import type { Log } from '#lib/telemetry/log.ts'
 import { nameOfRpc, OPERATOR_RPCS, type OperatorRpc } from '../domain/operator-rpcs.ts'
 import type { Principal } from '../domain/principal.ts'
@@ -25,7 +24,14 @@ import type { CallerAddresses } from './caller-address.ts'
 import type { CountMerchantAct } from './merchant-acts.ts'
 import { withinMerchant } from './merchant-scope.ts'
 import { fieldsOf, idOf } from './message-fields.ts'
-import { type Act, type RefusedCall, reasonOf, type SecondPerson, wrongReason } from './operator-call.ts'
+import {
+  type Act,
+  type ActMetadata,
+  type RefusedCall,
+  reasonOf,
+  type SecondPerson,
+  wrongReason,
+} from './operator-call.ts'
 import { createPageTokens } from './page-tokens.ts'
 import type { StreamCaller, Streams } from './streams.ts'
 import { findUnknownField } from './unknown-fields.ts'
@@ -119,32 +125,32 @@ function createForwarder(
 ) {
   const { method } = rpc
   const page_tokens = createPageTokens(method, cursor)
-  return async (request: Message, context: HandlerContext): Promise<Message> => {
+  return async (given: Message, context: HandlerContext): Promise<Message> => {
     const principal = context.values.get(principal_key)
     if (principal === undefined) throw new TypeError('the call was not authenticated')
     const { merchant_id } = principal
-    const is_act = rpc.changes || reveals(rpc, principal, request)
-    const reason = reasonOf(request, context.requestHeader)
-    const call = { rpc, principal, request, reason: reason === 'malformed' ? undefined : reason?.text }
-    const run = async (metadata: Readonly<Record<string, string>>): Promise<Message> => {
-      checkForm(rpc, principal, request)
+    const is_act = rpc.changes || reveals(rpc, principal, given)
+    const reason = reasonOf(given, context.requestHeader)
+    const call = { rpc, principal, request: given, reason: reason === 'malformed' ? undefined : reason?.text }
+    const run = async (metadata: ActMetadata): Promise<Message> => {
+      checkForm(rpc, principal, given)
       if (reason === 'malformed') throw wrongReason()
-      if (rpc.is_booking) await checkBooking(request, callOwner)
+      const request = rpc.is_booking ? await checkedBooking(given, callOwner) : given
       const sealToken = page_tokens?.open(request, principal.principal_id)
       const callUnary = (of_approval: Readonly<Record<string, string>> = {}): Promise<Message> =>
         callOwner(method, request, {
-          headers: { ...metadata, ...of_approval, [PRINCIPAL_HEADER]: principal.principal_id },
+          headers: { ...metadata(), ...of_approval, [PRINCIPAL_HEADER]: principal.principal_id },
           // An act goes on when its caller has gone, so that its outcome becomes known.
           ...(is_act ? {} : { signal: context.signal }),
         })
       const send = isUnary(method) ? callUnary : () => openStream(rpc, request, context, streams)
       const answer = await (merchant_id === undefined
-        ? secondPerson(call, send, metadata[AUDIT_HEADER])
+        ? secondPerson({ ...call, request }, send, metadata)
         : withinMerchant({ rpc, request, merchant_id }, callOwner, send))
       sealToken?.(answer)
       return answer
     }
-    if (!is_act) return run({})
+    if (!is_act) return run(() => ({}))
     countMerchantAct(principal)
     return act(call, run)
   }
@@ -152,19 +158,19 @@ function createForwarder(
 
 /**
  * Refuses a booking for a merchant that does not exist, whose ledger it would begin, and one under the payment of another merchant or
- * environment, whose timeline would not show it. A payment that is named by its `h_id` gets the id of its entries. A payment that is not
- * known may be in the ledger all the same (O18).
+ * environment, whose timeline would not show it. Returns the request, in which a payment that was named by its `h_id` has the id of its
+ * entries. A payment that is not known may be in the ledger all the same (O18).
  */
-async function checkBooking(request: Message, callOwner: CallOwner): Promise<void> {
+async function checkedBooking(request: Message, callOwner: CallOwner): Promise<Message> {
   await callOwner(MerchantService.method.getMerchant, { merchantId: idOf(request, 'merchantId') })
   const paymentId = idOf(request, 'paymentId')
-  if (paymentId === '') return
-  const payment = await findPayment(paymentId, callOwner)
-  if (payment === undefined) return
+  const payment = paymentId === '' ? undefined : await findPayment(paymentId, callOwner)
+  if (payment === undefined) return request
   for (const field of ['merchantId', 'environment'])
     if (idOf(payment, field) !== idOf(request, field))
       throw fieldError(9000, 'payment_id', 'a payment of this merchant and environment')
-  Reflect.set(request, 'paymentId', idOf(payment, 'paymentId'))
+  const named = { ...request, paymentId: idOf(payment, 'paymentId') }
+  return named
 }
 
 async function findPayment(paymentId: string, callOwner: CallOwner): Promise<Message | undefined> {
