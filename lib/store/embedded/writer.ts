@@ -115,6 +115,23 @@ function createTransactions(root: Root): (work: () => void) => Promise<void> {
 }
 
 /**
+ * Enforces the time limit with one timer for all writes. Without it, a process that is paused while it holds LMDB's lock, or a disk
+ * that hangs, would block callers permanently. The returned function starts the timer, which looks four times per limit, as long as
+ * `endOverdue` returns `true`, and ends what has waited for half of it, so that each caller has its error before the limit.
+ */
+function createTimeLimit(timeout_ms: number, endOverdue: (overdue_ms: number) => boolean): () => void {
+  let is_watching = false
+  return function watch(): void {
+    if (is_watching) return
+    is_watching = true
+    clock.after(timeout_ms / 4, () => {
+      is_watching = false
+      if (endOverdue(clock.monotonic_ms() - timeout_ms / 2)) watch()
+    })
+  }
+}
+
+/**
  * Creates the writer of one environment. A group is a child transaction, because LMDB commits an ordinary transaction
  * even when its function throws. Only one group runs at a time.
  */
@@ -124,8 +141,16 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
   const writes = new WeakMap<Promise<unknown>, WaitingWrite>()
   const transact = createTransactions(root)
   let running: Group | undefined
-  let is_watching = false
   let resolveClosed: (() => void) | undefined
+  const watch = createTimeLimit(timeout_ms, (overdue_ms) => {
+    if (running === undefined) return false
+    for (const member of running.members)
+      if (member.since_ms <= overdue_ms) member.reject(new Ambiguous('the disk did not answer in time'))
+    const late = waiting.filter((member) => member.since_ms <= overdue_ms)
+    waiting = waiting.filter((member) => member.since_ms > overdue_ms)
+    for (const member of late) member.reject(new Unavailable('the write was not started in time'))
+    return true
+  })
 
   function start(): void {
     running = { started: false, members: [] }
@@ -156,27 +181,6 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
     for (const settle of settlers) settle()
   }
 
-  /**
-   * Enforces the time limit with one timer for all writes. Without it, a process that is paused while it holds LMDB's lock, or a disk
-   * that hangs, would block callers permanently. It looks four times per limit and ends what has waited for half of it, so that each
-   * caller has its error before the limit.
-   */
-  function watch(): void {
-    if (is_watching) return
-    is_watching = true
-    clock.after(timeout_ms / 4, () => {
-      is_watching = false
-      if (running === undefined) return
-      const overdue_ms = clock.monotonic_ms() - timeout_ms / 2
-      for (const member of running.members)
-        if (member.since_ms <= overdue_ms) member.reject(new Ambiguous('the disk did not answer in time'))
-      const late = waiting.filter((member) => member.since_ms <= overdue_ms)
-      waiting = waiting.filter((member) => member.since_ms > overdue_ms)
-      for (const member of late) member.reject(new Unavailable('the write was not started in time'))
-      watch()
-    })
-  }
-
   function write<T>(decide: () => PlannedWrite<T>, preceding?: WaitingWrite): Promise<T> {
     if (resolveClosed !== undefined) return Promise.reject(new Unavailable('the store is closed'))
     if (waiting.length >= WAITING_MAX) return Promise.reject(new Unavailable('too many writes are waiting'))
@@ -190,9 +194,10 @@ export function createWriter(root: Root, numbers: TransactionNumbers, timeout_ms
 
   return {
     write(decide, after) {
+      if (after === undefined) return write(decide)
       // Writes run in the order of their calls, so this one follows in the same group or a later one.
-      const preceding = after && writes.get(originalWrite(after))
-      if (after === undefined || preceding !== undefined) return write(decide, preceding)
+      const preceding = writes.get(originalWrite(after))
+      if (preceding !== undefined) return write(decide, preceding)
       return after.then(
         () => write(decide),
         (error: unknown) => Promise.reject(new PrecedingWriteFailed(error)),
