@@ -68,7 +68,7 @@ export function withoutDeadline<T>(work: () => T): T {
   return storage.run(rest, work)
 }
 
-/** Runs `work` as part of the present request, or under a request id of its own, which its log lines and RPCs carry, where there is none. */
+/** Runs `work` as part of the present request. Where there is none, it gets a request id of its own, which its log lines and RPCs carry. */
 export function withRequestId<T>(work: () => T): T {
   const request = storage.getStore()
   return request?.request_id === undefined ? storage.run({ ...request, request_id: uuidv7() }, work) : work()

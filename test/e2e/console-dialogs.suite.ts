@@ -31,7 +31,10 @@ const PAGES: readonly (readonly [string, (ids: DialogsFixture) => string, string
     ['verification', () => '/verification', 'Verification'],
   ]
 
-/** Every dialog of every page (elsewhere than in CI a part of them), and the page to sign in: no serious fault in both themes, and no wider than a phone. */
+/**
+ * Every dialog of every page (elsewhere than in CI a part of them), and the page to sign in: no serious fault in both themes, and no
+ * wider than a phone.
+ */
 export function dialogsSuite(
   test: (name: string, run: () => Promise<void>) => void,
   fixture: () => DialogsFixture,

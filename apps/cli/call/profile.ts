@@ -23,8 +23,8 @@ export function profilesPath({ variables }: Pick<Terminal, 'variables'>): string
 /**
  * Finds the back office and the token: flags first, and what they leave out in ONE other place, so that no token goes to an address
  * that it is not meant for: the profile that a flag names, else `MULTIHUB_URL` and `MULTIHUB_TOKEN`, else a profile, else `demo.json`
- * of a local run in this folder. `MULTIHUB_TOKEN` alone goes to a profile's address, or to a local run on this machine. What `login --insecure` accepted holds for the address of that profile only. Throws `CommandError` 2
- * without any.
+ * of a local run in this folder. `MULTIHUB_TOKEN` alone goes to a profile's address, or to a local run on this machine. What
+ * `login --insecure` accepted holds for the address of that profile only. Throws `CommandError` 2 without any.
  */
 export function findAccount(flags: CommonFlags, terminal: Terminal): Account {
   const { MULTIHUB_URL, MULTIHUB_TOKEN } = terminal.variables

@@ -119,7 +119,10 @@ export function listInside(field: DescField): DescField | undefined {
     : undefined
 }
 
-/** Parts are given as JSON, or as `name=value,name=value`, amounts in major units (in JSON in minor units, as it is printed); what an update wraps as if it were not wrapped, and empty for none. */
+/**
+ * Parts are given as JSON, or as `name=value,name=value`, amounts in major units (in JSON in minor units, as it is printed). What an
+ * update wraps is given as if it were not wrapped, and empty for none.
+ */
 function parseParts(field: DescField, text: string, form: AmountForm): unknown {
   if (text.startsWith('{') || text.startsWith('[')) return parseJson(field, text)
   const inside = listInside(field)

@@ -1,6 +1,6 @@
 import type { CollectionSpec } from '../store.ts'
 
-/** A file of an archive that stubs of a collection may name. `ended_at`, and what it holds, is absent while it is written, or of a killed run. */
+/** A file of an archive that stubs of a collection may name. `ended_at`, and what it holds, is absent until its run has ended. */
 export interface ArchiveFileRecord {
   readonly collection: string
   readonly file: string

@@ -99,7 +99,7 @@ async function reseal(world: World): Promise<number> {
   return count
 }
 
-/** The documents that still have a text or bytes under the old key. Sealed bytes begin with the length of the id of their key, and the id. */
+/** The documents that still have a text or bytes under the old key. Sealed bytes begin with the length of their key's id, and the id. */
 function* sealedUnderOldKey({ databases }: World): Iterable<string> {
   const isSealed = (value: unknown): boolean => {
     if (typeof value === 'string') return value.startsWith('old.')

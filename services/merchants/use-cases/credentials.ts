@@ -96,7 +96,8 @@ interface RequestedRotation {
 /**
  * Replaces the API secret of a credential (A6), once per `operation_id`. The previous secret stays valid for the overlap, and older
  * ones until the times that were stated for them. An overlap of 0 ends all of them at once, for a secret that leaked. Refuses an
- * overlap with 9000 while 10 older secrets are valid, and with 1013 an `operation_id` of a rotation with another overlap or by another principal.
+ * overlap with 9000 while 10 older secrets are valid, and with 1013 an `operation_id` of a rotation with another overlap or by another
+ * principal.
  */
 export async function rotateSecret(
   { store, keys }: MerchantsDeps,

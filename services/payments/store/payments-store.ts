@@ -61,8 +61,8 @@ export async function openPaymentsStore(store: Store, keys: PersonKeysOfPayments
 
 /**
  * Opens the collections as they are stored. The order is the order of a backup (docs/operators/backup.md): a payment carries
- * an anomaly or a refusal until that is stored, and names a file whose record was stored before, so payments are read first. A record is completed after its work, so records
- * are read last.
+ * an anomaly or a refusal until that is stored, and names a file whose record was stored before, so payments are read first. A record
+ * is completed after its work, so records are read last.
  */
 export async function openSealedStore(store: Store) {
   return {
