@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
@@ -18,15 +18,16 @@ const LIMITS = { timeout_ms: 500, tries_max: 2, wait_ms: 10, wait_max_ms: 2_000,
 
 const SECRET = '1'.repeat(64)
 
-/** A server without a protocol. */
+/** A server without a protocol, at a port that stays free for this test when the server is gone. */
 async function listen(accept: (socket: Socket, server: Server) => void): Promise<[Server, string]> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     accept(socket, server)
   })
-  server.listen(0, '127.0.0.1')
+  const port = await freePort()
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
-  return [server, `127.0.0.1:${(server.address() as AddressInfo).port}`]
+  return [server, `127.0.0.1:${port}`]
 }
 
 /** The address of a server that takes one connection, is gone from then on, and gives the first request this answer or none. */
@@ -132,6 +133,8 @@ for (const language of LANGUAGES)
     test('says that nothing was sent if no server is there', async () => {
       const nowhere = `http://127.0.0.1:${await freePort()}`
       expect(await create(nowhere)).toMatchObject(NOT_SENT)
+      const many = { ...LIMITS, tries_max: 1_100, wait_ms: 1, wait_max_ms: 1 }
+      expect(await create(nowhere, {}, many)).toMatchObject(NOT_SENT)
       // A process that ended since may have sent it.
       expect(await create(nowhere, { resume: true })).toMatchObject(UNKNOWN)
     })
@@ -161,7 +164,8 @@ for (const language of LANGUAGES)
           return signedRefusal(1000)
         })
       })
-      const creation = create(`http://${one}`, {}, { ...LIMITS, tries_max: 50, wait_max_ms: 20 })
+      // The deadline ends it, not the tries, which are over within a second or two.
+      const creation = create(`http://${one}`, {}, { ...LIMITS, tries_max: 100_000, wait_max_ms: 20 })
       await once(first, 'close')
       // No server sees the refused connections of the client. Those of the test take as long as several of them.
       let refused_count = 0
