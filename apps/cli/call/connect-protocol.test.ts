@@ -11,6 +11,7 @@ import {
   ListMerchantsRequestSchema,
   MerchantService,
 } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
+import { freePort } from '../../../test/support/free-port.ts'
 import { installManualClock } from '../../../test/support/manual-clock.ts'
 import { RpcError } from './connect-protocol.ts'
 import { connect } from './connection.ts'
@@ -200,11 +201,7 @@ async function isUnsent(target: string): Promise<unknown> {
 }
 
 test('a call without a connection was not sent', async () => {
-  const closed = createServer().listen(0, '127.0.0.1')
-  await once(closed, 'listening')
-  const { port } = closed.address() as AddressInfo
-  closed.close()
-  await once(closed, 'close')
+  const port = await freePort()
   for (const host of ['127.0.0.1', 'localhost'])
     expect([host, await isUnsent(`http://${host}:${port}`)]).toEqual([host, true])
 })

@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo, createServer as createNetServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { create } from '@bufbuild/protobuf'
 import { afterEach, expect, test } from '@jest/globals'
 import { PulledDeliverySchema } from '#gen/multihub/notifier/v1/listener_service_pb.ts'
+import { freePort } from '../../../test/support/free-port.ts'
 import { deliverCallback, isAuthentic, type LocalAnswer } from './deliver-callback.ts'
 
 const DELIVERY = create(PulledDeliverySchema, {
@@ -87,12 +88,3 @@ test('a callback is authentic with its own secret, time, nonce, id and body only
     expect(isAuthentic({ ...signed, headers: { ...headers, [name]: '2' } }, 'secret')).toBe(false)
   expect(isAuthentic(DELIVERY, 'secret')).toBe(false)
 })
-
-/** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const probe = createNetServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise((resolve) => probe.close(resolve))
-  return port
-}
