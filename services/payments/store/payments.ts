@@ -58,6 +58,7 @@ export const PAYMENTS = {
       'paid_attempt',
       'refunds',
       'chargebacks',
+      'corrections',
       'updated_at',
       'erased_at',
       'effects',
