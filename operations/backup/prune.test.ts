@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -171,6 +172,18 @@ test('a directory that is already printed as unreadable is not printed again', a
   await symlink('manifest.json', join(unreadable, 'manifest.json'))
   expect(await prune()).toHaveLength(1)
   expect(await prune([unreadable])).toEqual([])
+})
+
+test('a backup that another run deletes at the same time is deleted', async () => {
+  for (let age = 0; age < 30; age += 1) await makeBackup(`age-${age}`, TODAY - age * DAY_MS)
+  const newest = { directory, system_name: 'multihub', newest_began_at: new Date(TODAY), signer: SIGNER }
+  await pruneBackups({
+    ...newest,
+    unreadable: [],
+    // The first line is of the first deletion.
+    printLine: () => rmSync(join(directory, 'age-29'), { recursive: true, force: true }),
+  })
+  expect(await readdir(directory)).not.toContain('age-29')
 })
 
 test('files without a manifest are deleted when nothing was written to them for a day', async () => {

@@ -201,10 +201,11 @@ async function deleteBackup(
   return true
 }
 
-/** Deletes these files one after the other, and their directory unless somebody has put more into it. */
+/** Deletes these files one after the other, and their directory unless somebody has put more into it. Another run may do the same. */
 async function deleteFiles(path: string, names: readonly string[]): Promise<void> {
   for (const name of names) await unlink(join(path, name)).catch(ignoreMissing)
   await rmdir(path).catch((error: unknown) => {
-    if (systemErrorCode(error) !== 'ENOTEMPTY') throw error
+    const code = systemErrorCode(error)
+    if (code !== 'ENOTEMPTY' && code !== 'ENOENT') throw error
   })
 }
