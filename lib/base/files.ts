@@ -26,6 +26,14 @@ export function systemErrorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
 }
 
+/** For `catch`: adds the path to the error of the system, which does not name an open file, and throws it. */
+export function naming(path: string): (error: unknown) => never {
+  return (error) => {
+    if (systemErrorCode(error) !== undefined) Object.assign(error as object, { path })
+    throw error
+  }
+}
+
 /** For `catch`: turns the error of a missing file into `undefined`, and throws every other. */
 export function ignoreMissing(error: unknown): undefined {
   if (systemErrorCode(error) !== 'ENOENT') throw error

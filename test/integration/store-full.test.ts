@@ -6,6 +6,9 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { testKeys } from '#lib/base/crypto/keys.fixture.ts'
 import { createErasureLog } from '#lib/patterns/erasures.ts'
+import { createArchiveFile } from '#lib/store/archive/archive-file.ts'
+import { unchanged } from '../../operations/backup/encryption.ts'
+import { writeFrames } from '../../operations/backup/frames.ts'
 import { writePrivately } from '../../scripts/local.ts'
 import { type Skip, skipWithout } from '../support/skip.ts'
 
@@ -38,6 +41,21 @@ describe('on a full disk', () => {
     })
   })
 
+  test('what a backup or an archive cannot write names its file, because the databases may be on another disk', async () => {
+    await fill(mounted.directory)
+    const path = join(mounted.directory, 'payments.payments.documents')
+    await expect(writeFrames(path, piecesOf(Buffer.alloc(1)), unchanged)).rejects.toMatchObject({
+      code: 'ENOSPC',
+      path,
+    })
+    const file = await createArchiveFile(mounted.directory, 'payments')
+    await expect(file.append([Buffer.alloc(1)])).rejects.toMatchObject({
+      code: 'ENOSPC',
+      path: join(mounted.directory, file.name),
+    })
+    await file.close()
+  })
+
   // R1.2
   test('a start that cannot write demo.json leaves no part of it', async () => {
     const home = await mkdtemp(join(mounted.directory, 'home-'))
@@ -46,6 +64,10 @@ describe('on a full disk', () => {
     expect(await readdir(home)).toEqual([])
   })
 })
+
+async function* piecesOf(...pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* pieces
+}
 
 async function fill(directory: string): Promise<void> {
   await writeFile(join(directory, 'rest'), Buffer.alloc(DISK_BYTES)).catch((error: NodeJS.ErrnoException) => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { randomHex } from '#lib/base/crypto/random.ts'
-import { makeDirectory, syncDirectory } from '#lib/base/files.ts'
+import { makeDirectory, naming, syncDirectory } from '#lib/base/files.ts'
 import { now } from '#lib/base/time.ts'
 import type { ArchivePlace } from './archived-document.ts'
 import { archiveFileName } from './archived-document.ts'
@@ -28,13 +28,14 @@ export interface ArchiveFile {
 export async function createArchiveFile(directory: string, collection: string): Promise<ArchiveFile> {
   await makeDirectory(directory, 0o750)
   const name = archiveFileName(collection, now(), randomHex(6))
-  const handle = await open(join(directory, name), 'wx', 0o640)
+  const path = join(directory, name)
+  const handle = await open(path, 'wx', 0o640)
   let offset = 0
   return {
     name,
     async append(lines) {
       const block: Buffer = await deflate(Buffer.concat(lines.flatMap((line) => [line, NEWLINE])))
-      await writeWhole(handle, block, offset)
+      await writeWhole(handle, block, offset).catch(naming(path))
       await handle.sync()
       if (offset === 0) await syncDirectory(directory)
       const place = { file: name, offset, bytes: block.length }
