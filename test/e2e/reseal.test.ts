@@ -40,6 +40,11 @@ async function start(keys: Keys) {
 /** Master keys, the active one of several, and derived keys. */
 type Keys = readonly [keys: string, active_id?: string, derived_keys?: string]
 
+interface DeadDelivery {
+  readonly deliveryId: string
+  readonly destinationKey: string
+}
+
 const keySettings = ([keys, active_id = '', derived_keys = '']: Keys) => ({
   MULTIHUB_MASTER_KEYS: keys,
   MULTIHUB_ACTIVE_KEY: active_id,
@@ -72,7 +77,7 @@ test(
     const { c_id } = await alpha.deposit(100_000, { webhook_url: receiver.url })
     await alpha.finalPayment(c_id)
     const deliveries = 'multihub.notifier.v1.DeliveryService'
-    const listDead = async (): Promise<readonly { readonly deliveryId: string }[]> => {
+    const listDead = async (): Promise<readonly DeadDelivery[]> => {
       const merchantId = alpha.merchant.merchant_id
       const status = 'DELIVERY_STATUS_DEAD'
       return (await operator(`${deliveries}/ListDeliveries`, { merchantId, status })).deliveries ?? []
@@ -117,10 +122,13 @@ test(
     const before = receiver.callbacks.length
     is_receiver_up = true
     const restarted = await start([NEW, 'new', oldJournalKey()])
-    // A replay is refused for the delivery with which the open breaker of the destination has made its probe, because
-    // it is delivered already.
-    for (const { deliveryId } of dead)
-      await restarted.operator(`${deliveries}/ReplayDelivery`, { deliveryId }).catch(() => {})
+    // The closing of the breaker queues what had tries left, and nothing else. A replay is refused for the delivery with which the
+    // breaker has made its probe, because it is delivered already.
+    for (const { deliveryId, destinationKey } of dead) {
+      const replay = { deliveryId, queueAnyway: true }
+      await restarted.operator(`${deliveries}/ReplayDelivery`, replay).catch(() => {})
+      await restarted.operator(`${deliveries}/ProbeDestination`, { destinationKey })
+    }
     const { c_id: second } = await restarted.alpha.deposit(200_000, { webhook_url: receiver.url })
     await receiver.waitFor(second, 'payment.completed')
     const received = await eventually(
