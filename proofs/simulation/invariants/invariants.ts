@@ -10,7 +10,7 @@ import {
   shownStatusesAreTrue,
   storedPaymentsAreFound,
 } from './payments.ts'
-import { booksAgree, payoutsArePaidOnce } from './provider.ts'
+import { booksAgree } from './provider.ts'
 import {
   chargebacksAgree,
   entriesHaveOwners,
@@ -31,7 +31,6 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   shownStatusesAreTrue,
   storedPaymentsAreFound,
   booksAgree,
-  payoutsArePaidOnce,
   creditsMatchPayments,
   holdsMatchWithdrawals,
   limitsHold,
@@ -64,7 +63,6 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
 export const RESTORED_INVARIANTS: Readonly<Record<string, Invariant>> = {
   paymentsAreFinal,
   booksAgree,
-  payoutsArePaidOnce,
   creditsMatchPayments,
   holdsMatchWithdrawals,
   journalReplays,

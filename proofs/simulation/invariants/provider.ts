@@ -5,7 +5,10 @@ import { documentsOf, type Invariant, isKeptRefusal, paymentsOf, type StoredPaym
 /** The account of the provider that sends no callbacks, so that late lookups must find what it has got (P7). */
 const WITHOUT_CALLBACKS = 'forms'
 
-/** The provider's books agree with ours for every final payment, and no payment is paid twice. */
+/**
+ * The provider's books agree with ours for every final payment, and no payment is paid twice. At most one payment is stored under a
+ * `c_id`, so that another one that was paid under it is an operation of a payment that does not exist.
+ */
 export const booksAgree: Invariant = function* (evidence) {
   const operations = new Map<string, ProviderOperation[]>()
   for (const operation of evidence.operations) {
@@ -29,19 +32,6 @@ export const booksAgree: Invariant = function* (evidence) {
   for (const payment_id of operations.keys())
     if (!evidence.lost?.has(payment_id))
       yield `the provider has operations of ${payment_id}, which does not exist`
-}
-
-/** No two payouts are paid under one `c_id`, although each has keys of its own. A restore may have lost the first one (P19). */
-export const payoutsArePaidOnce: Invariant = function* ({ operations, history, lost }) {
-  const paid = new Map<string, string>()
-  for (const { kind, status, idempotency_key } of operations) {
-    const payment_id = idempotency_key.split(':')[0] ?? ''
-    const key = history.stored_under.get(payment_id)
-    if (kind !== 'withdrawal' || status !== 'success' || key === undefined || lost?.has(payment_id)) continue
-    const other = paid.get(key) ?? payment_id
-    if (other !== payment_id) yield `${key} was paid twice, as ${other} and as ${payment_id}`
-    paid.set(key, payment_id)
-  }
 }
 
 function* compare(

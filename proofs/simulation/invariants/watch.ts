@@ -201,9 +201,7 @@ function createWatch(
 }
 
 function rememberStored(history: History, { merchant_id, c_id, payment_id }: StoredPayment): void {
-  const key = recordKey(merchant_id, c_id)
-  history.stored.set(key, payment_id)
-  history.stored_under.set(payment_id, key)
+  history.stored.set(recordKey(merchant_id, c_id), payment_id)
 }
 
 /** Adds the entries of a batch of the journal to the payments, refunds and chargebacks that they belong to. */

@@ -95,8 +95,6 @@ export interface History {
   readonly support: Map<string, string>
   /** The payment that was last stored under each key. No merchant may know of it yet. */
   readonly stored: Map<string, string>
-  /** The key under which each payment was stored, also of payments that were deleted or lost since. */
-  readonly stored_under: Map<string, string>
   /** The payments that were stored before a status was asked for, which found nothing. */
   readonly missed: string[]
   /** The id of what each creation of the operator was answered with, by its kind and name. */
@@ -136,7 +134,6 @@ export function createHistory(): History {
     support: new Map(),
     created: new Map(),
     stored: new Map(),
-    stored_under: new Map(),
     missed: [],
     refusals: [],
     replayed: new Set(),
