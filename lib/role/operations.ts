@@ -96,6 +96,11 @@ export interface RoleOperations {
    */
   restoreDocument?(collection: string, document: object): object | undefined
   /**
+   * Opens the check whether a restored document names the bytes of an id. Others are left out: they are copied after the documents, so
+   * some are of uploads that the documents do not know, and nothing would ever delete them.
+   */
+  openBlobCheck?(store: Store): Promise<(id: string) => Promise<boolean>>
+  /**
    * Erases again, after a restore, what a list says was erased since the backup (O11). What is open again is marked, so that it is
    * erased when it ends. The role is not running. Returns the number of documents that it changed.
    */

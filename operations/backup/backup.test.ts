@@ -58,6 +58,7 @@ async function fill(store: Store): Promise<void> {
   )
   const blobs = await store.blobs('files')
   await blobs.put('empty', piecesOf())
+  await blobs.put('unknown', piecesOf(Buffer.alloc(10)))
   await blobs.put('large', piecesOf(Buffer.alloc(300_000, 1), Buffer.alloc(300_000, 2)))
 }
 
@@ -84,13 +85,15 @@ async function copy(
   const dumped = dumpDatabase('x', DECLARATIONS, snapshot.database(database), plain(), silent)
   for await (const content of dumped) contents.push(content)
   await snapshot.close()
-  expect(contents.map(({ frames }) => frames)).toEqual([1_501, 7])
+  expect(contents.map(({ frames }) => frames)).toEqual([1_501, 10])
   const place = { mongodb_uri: to_uri, directory: join(directory, 'restored') }
   const target = await openRestoreTarget(place, [database])
   const store = await target.open(database)
   for (const content of contents) {
     await checkContent(plain(), content, DECLARATIONS)
-    await loadContent(store, plain(), content, DECLARATIONS, silent)
+    await loadContent(store, plain(), content, DECLARATIONS, silent, {
+      openBlobCheck: async () => async (id) => id !== 'unknown',
+    })
   }
   await store.close()
   await target.finish()
@@ -112,6 +115,7 @@ async function expectRestored(store: Store): Promise<void> {
   expect((await items.find('by_amount', last, { limit: 100 })).map(({ id }) => id)).toHaveLength(10)
   const blobs = await store.blobs('files')
   expect(await bytesOf(await blobs.get('empty'))).toEqual(Buffer.alloc(0))
+  expect(await blobs.get('unknown')).toBeUndefined()
   const large = await bytesOf(await blobs.get('large'))
   expect([large.length, large[0], large.at(-1)]).toEqual([600_000, 1, 2])
 }

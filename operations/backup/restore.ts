@@ -69,19 +69,22 @@ export async function checkContent(
   for await (const _first of decrypt(readBlocks(path))) break
 }
 
-/** Writes a file of a backup into an empty collection. Documents get new versions. */
+/** Writes a file of a backup into an empty collection. Documents get new versions, and bytes need a document of the role. */
 export async function loadContent(
   store: Store,
   { directory, decrypt }: Pick<BackupSource, 'directory' | 'decrypt'>,
   { role, kind, name, file, frames: total }: BackupContent,
   declarations: Declarations,
   printProgress: CommandOutput['printProgress'],
-  restoreDocument: RoleOperations['restoreDocument'] = (_collection, document) => document,
+  {
+    restoreDocument = (_collection, document) => document,
+    openBlobCheck,
+  }: Pick<RoleOperations, 'restoreDocument' | 'openBlobCheck'>,
 ): Promise<void> {
   const report = (count: number): void => printProgress(`${role}: ${name}: ${count} of ${total}`)
   const frames = withProgress(readFrames(join(directory, file), decrypt), report)
   const spec = declarations.collections.find((one) => one.name === name)
-  if (kind === 'blobs') await loadBlobs(await store.blobs(name), frames)
+  if (kind === 'blobs') await loadBlobs(await store.blobs(name), frames, await openBlobCheck?.(store))
   else if (spec)
     await loadDocuments(await store.collection(spec), frames, (document) => restoreDocument(name, document))
 }
@@ -110,10 +113,16 @@ async function loadDocuments(
   if (failure !== undefined) throw failure
 }
 
-async function loadBlobs(blobs: Blobs, frames: AsyncGenerator<Buffer>): Promise<void> {
+async function loadBlobs(
+  blobs: Blobs,
+  frames: AsyncGenerator<Buffer>,
+  isNeeded: (id: string) => Promise<boolean> = async () => true,
+): Promise<void> {
   for await (const { id, bytes } of blobsOfFrames(frames)) {
     try {
-      await blobs.put(id, bytes)
+      if (await isNeeded(id)) await blobs.put(id, bytes)
+      // The next blob begins after the last of them.
+      else for await (const _skipped of bytes);
     } catch (error) {
       if (!(error instanceof BlobGone)) throw error
     }
@@ -165,7 +174,7 @@ export const restore: Command = async (words, variables, output) => {
       await role.openCollections(store)
       const declarations = await readDeclarations(role.openCollections)
       for (const content of contentsOf(role)) {
-        await loadContent(store, source, content, declarations, printProgress, role.restoreDocument)
+        await loadContent(store, source, content, declarations, printProgress, role)
         printProgress(`${role.name}: ${content.name}: restored`)
       }
     }

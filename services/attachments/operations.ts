@@ -4,12 +4,13 @@ import type { RoleOperations } from '#lib/role/operations.ts'
 import { type Attachment, statusAt } from './domain/attachment.ts'
 import { checkScanner } from './scanner/check-scanner.ts'
 import { ATTACHMENTS_CONFIG } from './service.ts'
-import { ATTACHMENTS, openAttachmentsStore } from './store/attachments-store.ts'
+import { ATTACHMENTS, openAttachmentsStore, openBlobCheck } from './store/attachments-store.ts'
 
 /** What the commands of an installation need of attachments. */
 export const operations: RoleOperations = {
   name: 'attachments',
   openCollections: openAttachmentsStore,
+  openBlobCheck,
   async checkData(store, readDocuments) {
     const { files } = await openAttachmentsStore(store)
     return {

@@ -6,6 +6,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import { CLEAN, type ScriptedClamd, startScriptedClamd } from '../../test/support/scripted-clamd.ts'
 import { type AttachmentsFixture, startAttachments, TEXT } from './attachments.fixture.ts'
 import { QUOTA_LIMITS } from './domain/upload-quota.ts'
+import { operations } from './operations.ts'
 import { type AttachmentsStore, openAttachmentsStore } from './store/attachments-store.ts'
 import { keepPlace, reservePlace } from './use-cases/upload-places.ts'
 
@@ -110,6 +111,24 @@ describe('the place of a file that is scanned', () => {
     const left = await places()
     expect(left).toHaveLength(3)
     expect(left).toEqual(expect.arrayContaining([id, next]))
+  })
+
+  // F5.4
+  test('is free when a restore has brought the file back without its bytes', async () => {
+    const id = await scanning()
+    const blob_id = (await store.attachments.get(keyOf(id)))?.upload?.blob_id ?? ''
+    const isNeeded = await operations.openBlobCheck?.(fixture.roles.storeOf('attachments'))
+    expect(await Promise.all([blob_id, `${id}-other`, 'lost-1'].map((one) => isNeeded?.(one)))).toEqual([
+      true,
+      false,
+      false,
+    ])
+    await store.files.delete(blob_id)
+    clock.stepWall(SESSION_MS)
+    clock.setRate(50)
+    await fixture.untilStatus(id, AttachmentStatus.REJECTED, merchant_id)
+    await eventually(places, (ids) => ids?.length === 0)
+    expect((await store.attachments.get(keyOf(id)))?.reason).toBe('sha256_mismatch')
   })
 
   test('is not kept after the end of the session, also when a repeated prepare has taken it again', async () => {

@@ -73,6 +73,16 @@ export interface Attachment extends EffectDocument {
 /** What identifies an attachment. A merchant cannot name one of another merchant or environment. */
 export type AttachmentIdentity = Pick<Attachment, 'merchant_id' | 'environment' | 'attachment_id'>
 
+/** The id of the bytes of an upload, which `number` tells apart from the other uploads of its attachment. */
+export function blobIdOf({ attachment_id }: Pick<Attachment, 'attachment_id'>, number: string): string {
+  return `${attachment_id}-${number}`
+}
+
+/** The attachment for which bytes were uploaded. */
+export function attachmentIdOf(blob_id: string): string {
+  return blob_id.slice(0, blob_id.lastIndexOf('-'))
+}
+
 /** How long an upload session lives (F2). */
 export const SESSION_MS = 15 * 60 * 1_000
 

@@ -63,6 +63,11 @@ export function applyScan(attachment: Attachment, result: ScanResult, at: Date):
   return { ...attachment, scan_skipped, status: 'ready', unused_until, updated_at: at, effects }
 }
 
+/** The attachment after its bytes were found to be gone (F5.4). */
+export function applyMissingBytes(attachment: Attachment, at: Date): Attachment {
+  return attachment.status === 'scanning' ? reject(attachment, 'sha256_mismatch', at) : attachment
+}
+
 function reject(attachment: Attachment, reason: RejectionReason, at: Date): Attachment {
   return endAttachment(attachment, { status: 'rejected', reason }, at)
 }

@@ -116,6 +116,12 @@ describe('the check of a file', () => {
     expect(await inspect(inspection)).toMatchObject({ status: 'rejected', reason: 'malformed' })
   })
 
+  test('is repeated while the bytes are not found soon after the finalize', async () => {
+    const gone: Blobs = { ...files, get: async () => undefined }
+    const inspection = bindInspectContent(gone, scanner, failingCheck(new Error('not called')))
+    await expect(inspect(inspection)).rejects.toThrow('are missing')
+  })
+
   test('is repeated when it fails for another reason', async () => {
     const inspection = bindInspectContent(oneFile(), scanner, failingCheck(new Error('closed')))
     await expect(inspect(inspection)).rejects.toThrow('closed')

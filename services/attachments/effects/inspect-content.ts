@@ -7,9 +7,9 @@ import { log } from '#lib/telemetry/log.ts'
 import type { Attachment } from '../domain/attachment.ts'
 import { inspectContentEffect } from '../domain/attachment-effects.ts'
 import type { Inspection } from '../domain/content/check-content.ts'
-import { applyInspection } from '../domain/finalize.ts'
+import { applyInspection, applyMissingBytes } from '../domain/finalize.ts'
 import type { Scanner } from '../scanner/clamd.ts'
-import { readBytes } from '../use-cases/read-attachment.ts'
+import { readScannedBytes } from '../use-cases/read-attachment.ts'
 import type { ContentCheck } from './content-check.ts'
 
 /** Each holds a whole file in memory, up to 10 MiB, and waits for the same thread. */
@@ -34,8 +34,11 @@ export function bindInspectContent(
       INSPECTIONS_PER_MERCHANT_MAX,
       ({ merchant_id }) => merchant_id,
     ),
-    async run({ data }, { attachment_id, mime_type, size_bytes }) {
-      const content = await readWhole(files, data.blob_id, size_bytes)
+    async run({ data }, attachment) {
+      const { attachment_id, mime_type, size_bytes } = attachment
+      const bytes = await readScannedBytes(files, data.blob_id, attachment)
+      if (bytes === undefined) return (current) => applyMissingBytes(current, now())
+      const content = await readWhole(bytes, size_bytes)
       const inspection = await content_check
         .run({ content, mime_type }, [content.buffer])
         .catch((error: unknown) => rejectUnlessFault(error, attachment_id))
@@ -55,13 +58,12 @@ function rejectUnlessFault(error: unknown, attachment_id: string): Inspection {
 
 /** In a buffer of its own, which can be moved to a thread. */
 async function readWhole(
-  files: Blobs,
-  blob_id: string,
+  bytes: AsyncIterable<Uint8Array>,
   size_bytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const content = new Uint8Array(size_bytes)
   let at = 0
-  for await (const chunk of await readBytes(files, blob_id)) {
+  for await (const chunk of bytes) {
     content.set(chunk, at)
     at += chunk.length
   }

@@ -6,9 +6,9 @@ import type { Blobs } from '#lib/store/store.ts'
 import { log } from '#lib/telemetry/log.ts'
 import { type Attachment, SCAN_PAUSE_MAX_MS } from '../domain/attachment.ts'
 import { scanContentEffect } from '../domain/attachment-effects.ts'
-import { applyScan, type ScanResult } from '../domain/finalize.ts'
+import { applyMissingBytes, applyScan, type ScanResult } from '../domain/finalize.ts'
 import { NO_SCANNER, type Scanner, scanStream, toScanVerdict } from '../scanner/clamd.ts'
-import { readBytes } from '../use-cases/read-attachment.ts'
+import { readScannedBytes } from '../use-cases/read-attachment.ts'
 
 /** clamd works with as many threads by default, and each scan holds a connection. */
 const SCANS_MAX = 8
@@ -34,16 +34,17 @@ export function bindScanContent(files: Blobs, scanner: Scanner | undefined): Bou
       SCANS_PER_MERCHANT_MAX,
       ({ merchant_id }) => merchant_id,
     ),
-    async run({ data }, { attachment_id }) {
-      const result = await scan(files, data.blob_id, scanner, attachment_id)
+    async run({ data }, attachment) {
+      const bytes = await readScannedBytes(files, data.blob_id, attachment)
+      if (bytes === undefined) return (current) => applyMissingBytes(current, now())
+      const result = await scan(bytes, scanner, attachment.attachment_id)
       return (current) => applyScan(current, result, now())
     },
   })
 }
 
 async function scan(
-  files: Blobs,
-  blob_id: string,
+  bytes: AsyncIterable<Uint8Array>,
   scanner: Scanner | undefined,
   attachment_id: string,
 ): Promise<ScanResult> {
@@ -52,7 +53,7 @@ async function scan(
     log.warn({ attachment_id }, 'MULTIHUB_SCANNER=none: a file is accepted without a virus scan')
     return 'skipped'
   }
-  const { text, is_early } = await scanStream(scanner, await readBytes(files, blob_id), SCAN_TIMEOUT_MS)
+  const { text, is_early } = await scanStream(scanner, bytes, SCAN_TIMEOUT_MS)
   const verdict = toScanVerdict(text, is_early)
   if (verdict === 'none')
     throw new Unavailable('the virus scanner gave no verdict', { cause: new Error(text) })

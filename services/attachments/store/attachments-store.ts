@@ -6,7 +6,7 @@ import { ACT_INDEX } from '#lib/store/kept-acts.ts'
 import { findOne, keyOf } from '#lib/store/lookup.ts'
 import type { Collection, CollectionSpec, Store } from '#lib/store/store.ts'
 import { TEST_END_INDEX, withTestEnd } from '#lib/store/test-end.ts'
-import { type Attachment, hasEnded } from '../domain/attachment.ts'
+import { type Attachment, attachmentIdOf, hasEnded } from '../domain/attachment.ts'
 import type { UploadQuota } from '../domain/upload-quota.ts'
 
 /** What the attachments service keeps. */
@@ -47,6 +47,15 @@ export const keyOfAttachment = keyOf(ATTACHMENTS)
 /** The attachment of any merchant with this id. */
 export function findAttachmentById(attachments: Pick<Collection<Attachment>, 'find'>, attachment_id: string) {
   return findOne(attachments, 'by_id', [attachment_id])
+}
+
+/** Opens the check whether an attachment names the bytes of an id, which `restore` leaves out otherwise. */
+export async function openBlobCheck(store: Store): Promise<(blob_id: string) => Promise<boolean>> {
+  const attachments = await store.collection<Attachment>(ATTACHMENTS)
+  return async (blob_id) => {
+    const attachment = await findAttachmentById(attachments, attachmentIdOf(blob_id))
+    return attachment?.upload?.blob_id === blob_id
+  }
 }
 
 /** The files of one sender that are uploaded or scanned. */

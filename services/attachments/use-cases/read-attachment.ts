@@ -60,6 +60,22 @@ export async function readBytes(files: Blobs, blob_id: string): Promise<AsyncIte
   return bytes
 }
 
+/** Longer than any server that misses the last writes is asked. */
+const MISSING_AFTER_MS = 15 * 60_000
+
+/**
+ * Reads the bytes of a file that is scanned; `undefined` when they are gone, because the file was rejected while a backup ran and was restored
+ * as it had been before (F5.4). Throws `Unavailable` while it is too early to say so.
+ */
+export async function readScannedBytes(
+  files: Blobs,
+  blob_id: string,
+  { updated_at }: Pick<Attachment, 'updated_at'>,
+): Promise<AsyncIterable<Uint8Array> | undefined> {
+  const is_early = now().getTime() < updated_at.getTime() + MISSING_AFTER_MS
+  return is_early ? await readBytes(files, blob_id) : await files.get(blob_id)
+}
+
 /** How long a download link works (F6). */
 export const DOWNLOAD_LINK_MS = 5 * 60 * 1_000
 

@@ -5,7 +5,7 @@ import { fieldError, PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import type { AttachmentLink } from '#lib/patterns/attachment-link.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { Attachment, Upload } from '../domain/attachment.ts'
+import { type Attachment, blobIdOf, type Upload } from '../domain/attachment.ts'
 import { HEAD_BYTES } from '../domain/content/check-content.ts'
 import { abandonUpload, beginUpload, completeUpload, renewUpload } from '../domain/session.ts'
 import { keyOfAttachment } from '../store/attachments-store.ts'
@@ -32,7 +32,7 @@ export async function receiveUpload(
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<Attachment> {
   const key = keyOfAttachment(link)
-  const blob_id = `${link.attachment_id}-${randomHex(8)}`
+  const blob_id = blobIdOf(link, randomHex(8))
   const newLease = () => ({ blob_id, until: new Date(now().getTime() + WRITER_LEASE_MS) })
   const begun = await runner.update(key, (current) => beginUpload(current, newLease(), now()))
   if (begun === undefined) throw new PublicError(13001)
