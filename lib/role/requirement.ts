@@ -35,6 +35,8 @@ export type Claim =
       readonly posting: ClaimedPosting
       /** The code with which the ledger refused the hold of a refund. It moved nothing, and its id is used. */
       readonly refused_code?: ErrorCode | undefined
+      /** What the role of the payment gave as the reason of the entry. */
+      readonly reason?: string | undefined
       readonly amount: bigint
       readonly currency: string
     }

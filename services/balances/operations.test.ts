@@ -63,7 +63,7 @@ test('the payment of each entry must know it, with its amount and whether it was
     role: 'payments',
     id: 'p',
     environment: 'production',
-    claim: { kind: 'entry', entry_id, posting, ...AMOUNT, refused_code },
+    claim: { kind: 'entry', entry_id, posting, ...AMOUNT, refused_code, reason: '' },
     is_reported: undefined,
   })
   expect(required).toEqual([

@@ -178,11 +178,12 @@ function requirementsOf({ shard, time: at, entries }: Batch): Requirement[] {
   if (!isShard(shard)) return []
   const environment = environmentOfShard(shard)
   return entries.flatMap((entry): Requirement[] => {
-    const { id: entry_id, merchant_id, payment_id, refused_code, amount, currency } = entry
+    const { id: entry_id, merchant_id, payment_id, refused_code, reason, amount, currency } = entry
     const is_refusal_kept = entry.kind === 'hold' && entry_id !== `${payment_id}:hold`
     if (payment_id === undefined || (refused_code !== undefined && !is_refusal_kept)) return []
     const posting = postingOf(entry)
-    const claim = posting && ({ kind: 'entry', entry_id, posting, amount, currency, refused_code } as const)
+    const fact = { kind: 'entry', entry_id, amount, currency, refused_code, reason } as const
+    const claim = posting && { ...fact, posting }
     const of = { merchant_id, environment, at }
     const payment = `the payment ${payment_id} of the ledger entry ${entry_id}`
     const required: Requirement = { role: 'payments', ...of, id: payment_id, claim, subject: payment }

@@ -21,6 +21,14 @@ import { findRefund, holdIdOfRefund, requireRefund } from './refund.ts'
  */
 export type Posting = 'credit' | 'capture' | 'release' | 'debit' | 'return'
 
+/**
+ * The reason of the entry that ends a hold. The ledger keeps it, so a restore knows from the release of a hold how its operation ended.
+ */
+export function reasonOfEnd({ kind, status }: Pick<Operation, 'kind' | 'status'>, posting: Posting): string {
+  if (posting === 'capture') return kind
+  return `${kind} ${status === 'canceled' ? 'canceled' : 'failed'}`
+}
+
 /** What ends an operation: the word of its provider, a create that was certainly not sent, or the operator (`not_paid`). */
 export type Verdict = 'success' | 'declined' | 'canceled' | 'not_sent' | 'not_paid'
 

@@ -185,6 +185,20 @@ describe('a payment from any earlier moment becomes what support and the ledger 
   })
 })
 
+// P19: the ledger keeps the reason of a release.
+test.each([
+  ['withdrawal canceled', 'canceled', 6034],
+  ['withdrawal failed', 'error', 6044],
+  // An entry of an earlier release.
+  [undefined, 'error', 6044],
+] as const)('a withdrawal whose hold was released as %j ends as %s', (reason, status, error_code) => {
+  const payment = admitted(newReservation())
+  const { amount, currency } = payment
+  const entry_id = `${payment.payment_id}:hold:resolve`
+  const release = { kind: 'entry', posting: 'release', entry_id, amount, currency, reason } as const
+  expect(adoptClaim(payment, release, at)).toMatchObject({ status, error_code })
+})
+
 test('a repeated chargeback or refund of what was given back is refused', () => {
   const payment = paid(newDeposit())
   const { amount } = payment

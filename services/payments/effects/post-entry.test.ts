@@ -2,8 +2,10 @@ import { expect, test } from '@jest/globals'
 import type { ErrorCode } from '#lib/contract/errors/error-table.ts'
 import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { recordAnomalyEffect } from '../domain/anomaly.ts'
+import { applyHoldDecision } from '../domain/hold-decision.ts'
+import { requireAdmitted } from '../domain/payment.ts'
 import { postEntryEffect } from '../domain/payment-effects.ts'
-import { CREATED_AT, newDeposit } from '../payment.fixture.ts'
+import { CREATED_AT, newDeposit, newReservation } from '../payment.fixture.ts'
 import { openPayments } from '../payments-store.fixture.ts'
 import { bindPostEntry, type LedgerClient } from './post-to-ledger.ts'
 import { scriptedLedger } from './scripted-ledger.fixture.ts'
@@ -52,6 +54,28 @@ test('the anomaly of a refused capture names the refund', async () => {
     { kind: postEntryEffect.kind, stuck: true },
     { kind: recordAnomalyEffect.kind, data: { kind: 'ledger_refused', refund_id } },
   ])
+})
+
+// P19: a restore of an ordered backup reads it.
+test.each([
+  ['canceled', 'withdrawal canceled'],
+  ['error', 'withdrawal failed'],
+] as const)('the release of a withdrawal that ended as %s says so', async (status, reason) => {
+  await using fixture = await openPayments()
+  const reserving = newReservation()
+  const placed = { hold_id: `${reserving.payment_id}:hold`, refused_code: undefined }
+  const held = requireAdmitted(applyHoldDecision(reserving, placed, CREATED_AT))
+  const payment = { ...held, status, effects: [] }
+  const release = postEntryEffect.newEffect(payment, { posting: 'release' }, { at: CREATED_AT })
+  const reasons: unknown[] = []
+  const resolveHold = async (request: { readonly reason?: string | undefined }) => {
+    reasons.push(request.reason)
+    return {}
+  }
+  const client = { ...scriptedLedger().client, resolveHold } as never
+  const runner = fixture.runner([bindPostEntry(client)])
+  await runner.runEffects(await runner.insert({ ...payment, effects: [release] }))
+  expect(reasons).toEqual([reason])
 })
 
 test.each<ErrorCode>([2001, 2002])('an entry that fails with %d is tried again', async (code) => {

@@ -14,7 +14,7 @@ import type { BoundEffect } from '#lib/patterns/effects/define-effect.ts'
 import type { Effect } from '#lib/patterns/effects/effect.ts'
 import { addAnomaly, newLedgerRefusalAnomaly } from '../domain/anomaly.ts'
 import { applyHoldDecision } from '../domain/hold-decision.ts'
-import { OPERATION_RULES, operationOf, type Posting } from '../domain/operation.ts'
+import { OPERATION_RULES, operationOf, type Posting, reasonOfEnd } from '../domain/operation.ts'
 import { type Payment, type PaymentRoute, requireAdmitted, type StoredPayment } from '../domain/payment.ts'
 import { type EntryData, holdFundsEffect, postEntryEffect } from '../domain/payment-effects.ts'
 import { requireChargeback, requireRefund } from '../domain/refund.ts'
@@ -142,9 +142,10 @@ export function bindPostEntry(ledger: LedgerClient): BoundEffect<StoredPayment> 
 }
 
 function holdOf(payment: Payment, { refund_id, posting }: EntryData): { holdId: string; reason: string } {
-  const { kind, hold_id: holdId } = operationOf(payment, refund_id)
+  const operation = operationOf(payment, refund_id)
+  const { kind, hold_id: holdId } = operation
   if (holdId === undefined) throw new TypeError(`a ${kind} without a hold cannot end one`)
-  return { holdId, reason: posting === 'capture' ? kind : `${kind} failed` }
+  return { holdId, reason: reasonOfEnd(operation, posting) }
 }
 
 /** The limits by which the ledger decides about a withdrawal on this route. */
