@@ -46,14 +46,15 @@ function skipWhiteSpace(text: string, from: number): number {
 }
 
 /**
- * Where the dictionary or array that begins at `from` ends, and whether it belongs to a stream. Returns `undefined` when it
- * has no end or is too deep, and when its brackets do not match: readers then differ in what belongs to it.
+ * Where the dictionary or array that begins at `from`, or within which `from` is (`is_open`), ends, and whether it belongs to a stream.
+ * Returns `undefined` when it has no end or is too deep, and when its brackets do not match: readers then differ in what belongs to it.
  */
 export function readDictionary(
   text: string,
   from: number,
+  is_open = false,
 ): { readonly end: number; readonly is_stream: boolean } | undefined {
-  const open: string[] = []
+  const open = is_open ? ['<<'] : []
   let at = from
   for (;;) {
     MARK.lastIndex = at

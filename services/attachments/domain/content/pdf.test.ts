@@ -86,6 +86,16 @@ describe('a PDF', () => {
     ['content that is at a URL', '<</Length 0/F<</FS/URL/F(https://host)>>>>\nstream\nendstream'],
     ['content that is at a URL, with an escaped name', '<</F<</FS /U#52L/F(https://host)>>>>'],
     ['a URL that is named elsewhere', '<</F<</FS 8 0 R/F(https://host)>>>>'],
+    ['content in a file', '<</Length 0/F(\\\\\\\\host\\\\share)/FFilter/FlateDecode>>\nstream\nendstream'],
+    ['content in a file with an escaped name', '<</#46 (\\\\host\\a)/Length 0>>\nstream\nendstream'],
+    ['content in a file in hexadecimal text', '<</Length 0/F<5C5C68>>>stream\nendstream'],
+    [
+      'content in a file that is described',
+      '<</F<</Type/Filespec/UF(//host/a)>>/Length 0>>stream\nendstream',
+    ],
+    ['content in a file that is named elsewhere', '<</F 8 0 R/Length 0>>%\nstream\nendstream'],
+    ['content in a file behind a comment', '<</F%\n(//host/a)/Length 0>>stream\nendstream'],
+    ['content in a file after other keys', '<</X[<</Y(>>)>>]/F(//host/a)/Z<</Y 1>>>>stream\nendstream'],
   ])('is refused with %s', (_what, object) => {
     expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBe('active_content')
   })
@@ -209,6 +219,20 @@ describe('a PDF', () => {
     const page =
       '>>\nendobj\n3 0 obj<</Type/Page/Annots[4 0 R]>>\nendobj\n4 0 obj<</A<</S/URI/URI(http://x)>>>>'
     expect(checkContent(pdf(start + page), 'application/pdf')).toBeUndefined()
+  })
+
+  test.each([
+    ['flags', '<</Subtype/Link/F 4/Rect[0 0 1 1]>>'],
+    ['a font with this name', '<</Resources<</Font<</F 5 0 R>>>>/Length 0>>stream\nendstream'],
+    ['a key in a text', '<</Title(/F(a)/F 5 0 R)>>'],
+    ['a filter', '<</Length 2/Filter/FlateDecode>>stream\n/F(>>\nendstream'],
+  ])('may have what looks like a file: %s', (_what, object) => {
+    expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBeUndefined()
+  })
+
+  test('is refused with more keys for files than are read', () => {
+    const keys = `<</X${'/F('.repeat(1_000)}${' '.repeat(100_000)}`
+    expect(checkContent(pdf(keys), 'application/pdf')).toBe('malformed')
   })
 
   test('may have images as text on one line, which looks like numbers before comments', () => {

@@ -1,7 +1,7 @@
 import type { RejectionReason } from '#lib/contract/attachments.ts'
 import { checkActions } from './pdf-actions.ts'
 import { readObjectStreams } from './pdf-object-streams.ts'
-import { namePattern, SPACE } from './pdf-syntax.ts'
+import { namePattern, readDictionary, SPACE } from './pdf-syntax.ts'
 
 /** The end of every PDF, after which only white space may follow. */
 const END = /%%EOF[\0\t\n\f\r ]{0,16}$/
@@ -34,6 +34,11 @@ const ACTIVE = new RegExp(
 )
 const ENCRYPTED = new RegExp(namePattern('Encrypt'))
 
+/** A key whose value can be a file. In annotations it has a number, and the resources of a page may have this name. */
+const FILE = new RegExp(`${namePattern('F')}${SPACE}*(?:[(<%]|${REFERENCE})`, 'g')
+/** Compressed data have such a key by chance, about twice in 10 MiB. Only a forged file has so many that it would be read ten times. */
+const READS_MAX = 10
+
 /**
  * Checks that a PDF ends where its file ends and has no active content, also in its object streams, and calls no URL by
  * itself. A PDF that is encrypted, or whose object streams cannot be read within the limits, could hide some, and is
@@ -44,6 +49,20 @@ export function checkPdf(content: Buffer): RejectionReason | undefined {
   const text = content.toString('latin1')
   if (!END.test(text.slice(-END_WINDOW_BYTES)) || ENCRYPTED.test(text)) return 'malformed'
   if (ACTIVE.test(text)) return 'active_content'
+  const external = checkExternalStreams(text)
+  if (external !== undefined) return external
   const streams = readObjectStreams(content, text, ACTIVE)
   return typeof streams === 'string' ? streams : checkActions(text, streams)
+}
+
+/** Refuses a stream whose bytes are in another file, such as one on another machine: its dictionary has the file under `/F`. */
+function checkExternalStreams(text: string): RejectionReason | undefined {
+  let left_bytes = READS_MAX * text.length
+  for (const { index } of text.matchAll(FILE)) {
+    const dictionary = readDictionary(text, index + 1, true)
+    if (dictionary?.is_stream) return 'active_content'
+    left_bytes -= (dictionary?.end ?? text.length) - index
+    if (left_bytes < 0) return 'malformed'
+  }
+  return undefined
 }
