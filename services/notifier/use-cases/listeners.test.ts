@@ -131,6 +131,25 @@ test('a cursor of a lost callback is refused, also when another one has its numb
   expect(await keysOf(first?.cursor ?? '')).toEqual(['p:c', 'p:d'])
 })
 
+// O20: right after a fail-over of the database
+test('a listener that has all callbacks goes on at a database that answers for a moment without the last ones', async () => {
+  const { cursor } = await one().listeners.open(MERCHANT)
+  await happened('a')
+  const [last] = await pullAll(cursor)
+  const { listener_deliveries } = one().store
+  const listeners = createListeners({
+    ...one().store,
+    keyring: keys.endpoint,
+    storeNow: one().storeNow,
+    listener_deliveries: {
+      ...listener_deliveries,
+      find: async (index, range, options) =>
+        options.linearizable ? listener_deliveries.find(index, range, options) : [],
+    },
+  })
+  expect(await listeners.pull(MERCHANT, last?.cursor ?? '', 1)).toEqual([])
+})
+
 test('a number that has been given is not given again, although its callback is gone', async () => {
   const { cursor } = await one().listeners.open(MERCHANT)
   await happened('a')

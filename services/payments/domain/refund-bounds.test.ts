@@ -17,7 +17,7 @@ import {
   reportRefundEffect,
 } from './payment-effects.ts'
 import { paymentToProto } from './payment-to-proto.ts'
-import { findRefund } from './refund.ts'
+import { findRefund, openRefundOf } from './refund.ts'
 import { applyRefundHold, beginApproval, decideClosing, decideReservation } from './refund-transitions.ts'
 
 const at = new Date(CREATED_AT.getTime() + 60_000)
@@ -34,6 +34,13 @@ function withApproved(refund_id: string): Payment {
   const decision = { refund_id, hold_id: `${refund_id}:hold:1`, refused_code: undefined }
   return applyRefundHold(begun, decision, at)
 }
+
+test('an approved refund waits for the account that was paid, also when another one was tried after it', () => {
+  const second = { number: 2, account_id: 'second', created_at: CREATED_AT }
+  const payment = { ...withApproved('r'), provider_accounts: ['first', 'second'], attempt: second }
+  expect(openRefundOf(payment)?.account_id).toBe('second')
+  expect(openRefundOf({ ...payment, paid_attempt: 1 })?.account_id).toBe('first')
+})
 
 const apply = (payment: Payment, result: CallResult): Payment =>
   applyProviderUpdate(payment, { refund_id: 'r', result, at, poll_at: at })

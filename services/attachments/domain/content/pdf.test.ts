@@ -240,6 +240,22 @@ describe('a PDF', () => {
     expect(checkContent(pdf(page, '1%x'.repeat(100_000)), 'application/pdf')).toBeUndefined()
   })
 
+  // Each bound has a file that only the bound refuses, because a check that takes longer is ended from outside (F3.4).
+  test.each<[string, number, number, (count: number) => string]>([
+    ['actions that run by themselves', 100_000, 100_001, (count) => '/AA[]'.repeat(count - 1)],
+    ['objects', 499_990, 500_001, (count) => '1 0 obj '.repeat(count)],
+    ['bytes in actions within others', 2, 100, (count) => '/AA<<'.repeat(count) + '>>'.repeat(count)],
+    ['digits behind comments', 3, 10, (count) => `${'1%'.repeat(count)}\n${'0'.repeat(100_000)}`],
+  ])('may have a link, and is refused with too many %s', (_what, few, many, textOf) => {
+    const check = (count: number) =>
+      checkContent(
+        pdf('<</OpenAction[3 0 R/Fit]/A<</S/URI/URI(http://x)>>>>', textOf(count)),
+        'application/pdf',
+      )
+    expect(check(few)).toBeUndefined()
+    expect(check(many)).toBe('malformed')
+  })
+
   test.each(['1', ' ', '1 ', '1\n'])(
     'is refused with an object stream of 4 MiB %j, which is read once',
     (part) => {
