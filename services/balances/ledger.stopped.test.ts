@@ -206,13 +206,15 @@ test('a verification of the operator begins anew when the running one has a stop
   await used.alter()
   const first = await startVerification(store.verifications, true)
   const verifier = createVerifier(down, trustedClock, 'test', 0)
+  // The stop is stored before what was found, which the next verification looks for.
   await eventually(
     () => {
       verifier.wake()
-      return store.stops.listStopped()
+      return getVerification(store.verifications)
     },
-    (stopped) => stopped?.length === 1,
+    (progress) => progress?.shards.get(SHARD)?.status === 'stopped',
   )
+  expect(await store.stops.listStopped()).toHaveLength(1)
   await used.mend()
   is_down = false
   // The schedule does not begin anew: with one damaged shard it would never come to the end of the others.
