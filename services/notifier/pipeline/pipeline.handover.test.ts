@@ -135,3 +135,48 @@ test('a notifier stops only when its attempts have ended, so that no other one r
     expect(attemptsOf(delivery)).toHaveLength(1)
   }
 })
+
+// N9, N10
+test('while notifiers restart one after another, 200 destinations that hang hold up no other, and nothing is lost', async () => {
+  const hanging: { readonly process: string; readonly end: (outcome: AttemptOutcome) => void }[] = []
+  fixture.respond = ({ process, delivery }) => {
+    if (!delivery.destination_key.startsWith('endpoint:hang')) return DELIVERED
+    return new Promise((end) => hanging.push({ process, end }))
+  }
+  let [one, two] = [await fixture.startProcess('one-0'), await fixture.startProcess('two-0')]
+  const slow = Array.from({ length: 200 }, (_, number) =>
+    newDelivery(0, `hang${number}`, { merchant_id: '7002' }),
+  )
+  await Promise.all(slow.map((delivery) => one.pipeline.queueDelivery(delivery, BODY)))
+  await advance(1_000)
+  const healthy: Delivery[] = []
+  const deliverMore = async (process: TestProcess) =>
+    void healthy.push(...(await deliverAll(process, 1 + healthy.length / NAMES.length)))
+  /** Stops a process, which aborts its requests in progress, and starts the next one. */
+  const replace = async (name: string, round: number, stopped: TestProcess, other: TestProcess) => {
+    const ended = stopped.stop()
+    await deliverMore(other)
+    for (const { process, end } of hanging)
+      if (process === `${name}-${round - 1}`) end({ kind: 'postponed', wait_ms: 0 })
+    await advance(3_000)
+    await ended
+    await deliverMore(other)
+    const started = await fixture.startProcess(`${name}-${round}`)
+    await advance(1_000)
+    return started
+  }
+  for (let round = 1; round < 4; round += 1) {
+    one = await replace('one', round, one, two)
+    two = await replace('two', round, two, one)
+  }
+  for (const delivery of healthy) {
+    const [first, ...others] = attemptsOf(delivery)
+    expect(others).toEqual([])
+    expect((first?.at_ms ?? Number.POSITIVE_INFINITY) - delivery.created_at.getTime()).toBeLessThan(1_000)
+  }
+  fixture.respond = () => DELIVERED
+  for (const { end } of hanging) end(DELIVERED)
+  await advance(5_000)
+  for (const delivery of [...slow, ...healthy])
+    expect(await fixture.stored(delivery)).toMatchObject({ status: 'delivered' })
+})
