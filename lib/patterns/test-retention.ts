@@ -64,6 +64,18 @@ export function isBeingDeleted({ environment, test_ended_at }: TestDocument): bo
   return test_ended_at !== undefined && mayHaveEnded({ environment, at: test_ended_at })
 }
 
+/**
+ * Whether a document is deleted within the hour, or should have been: a change now would keep it, without what is deleted before it
+ * (O25). A retention of `undefined` deletes nothing.
+ */
+export function isAboutToEnd(
+  { test_ended_at }: Pick<TestDocument, 'test_ended_at'>,
+  retention_ms: number | undefined,
+): boolean {
+  if (retention_ms === undefined || test_ended_at === undefined) return false
+  return test_ended_at.getTime() < now().getTime() - retention_ms + HOUR_MS
+}
+
 const deleted_documents = counter(
   'multihub_test_documents_deleted_total',
   'Documents of the test environment that had ended and were deleted after their retention.',

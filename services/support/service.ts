@@ -238,7 +238,7 @@ function createErasure(
   const tickets = { part: parts.ticket, runner: runners.tickets, erasures }
   const refunds = { part: parts.refund, runner: runners.refunds, erasures }
   const chargebacks = { part: parts.chargeback, runner: runners.chargebacks, erasures }
-  const retention = { clock_guard, retention_ms }
+  const retention = { clock_guard, retention_ms, test_retention_ms }
   const walks = [
     startRetentionWalk(tickets, retention),
     startRetentionWalk(refunds, retention),

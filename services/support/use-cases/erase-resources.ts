@@ -5,6 +5,7 @@ import { startDueWalk } from '#lib/patterns/due-walk.ts'
 import { withDueTimes } from '#lib/patterns/effects/effect.ts'
 import type { EffectRunner } from '#lib/patterns/effects/runner.ts'
 import type { ErasedKind, ErasureLog, Erasures } from '#lib/patterns/erasures.ts'
+import { isAboutToEnd } from '#lib/patterns/test-retention.ts'
 import { update } from '#lib/patterns/update.ts'
 import type { ReadDocuments } from '#lib/role/operations.ts'
 import type { Collection, CollectionSpec, Fields, Stored } from '#lib/store/store.ts'
@@ -70,10 +71,20 @@ export async function eraseOfPayment<D extends ErasableResource>(
 
 const WALK_MS = 60_000
 
-/** Erases, once a minute, the resources that ended more than `retention_ms` ago. `stop` waits for the walk in progress. */
+/** How long what somebody wrote is kept, and after which time a resource of the test environment is deleted. */
+interface SupportRetention {
+  readonly clock_guard: ClockGuard
+  readonly retention_ms: number
+  readonly test_retention_ms: number | undefined
+}
+
+/**
+ * Erases, once a minute, the resources that ended more than `retention_ms` ago, but not what is about to be deleted. `stop` waits for the
+ * walk in progress.
+ */
 export function startRetentionWalk<D extends ErasableResource>(
   deps: ErasureDeps<D>,
-  { clock_guard, retention_ms }: { readonly clock_guard: ClockGuard; readonly retention_ms: number },
+  { clock_guard, retention_ms, test_retention_ms }: SupportRetention,
 ): { stop(): Promise<void> } {
   const { collection, spec } = deps.part
   return startDueWalk(collection, 'by_erasable', {
@@ -81,7 +92,9 @@ export function startRetentionWalk<D extends ErasableResource>(
     interval_ms: WALK_MS,
     failure: `old documents of ${spec.name} could not be erased`,
     rangeOf: () => ({ to: new Date(now().getTime() - retention_ms) }),
-    visit: (resource) => eraseResource(deps, resource),
+    async visit(resource) {
+      if (!isAboutToEnd(resource, test_retention_ms)) await eraseResource(deps, resource)
+    },
   })
 }
 
