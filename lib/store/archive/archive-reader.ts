@@ -1,7 +1,4 @@
-import { open, opendir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
+import { opendir } from 'node:fs/promises'
 import { systemErrorCode } from '#lib/base/files.ts'
 import { createSemaphore } from '#lib/base/limit.ts'
 import { clock, withTimeout } from '#lib/base/time.ts'
@@ -9,15 +6,8 @@ import { log } from '#lib/telemetry/log.ts'
 import { counter } from '#lib/telemetry/metrics.ts'
 import type { Body } from '../check.ts'
 import { ArchiveUnavailable } from '../errors.ts'
-import {
-  type ArchivedSpec,
-  type ArchivePlace,
-  BLOCK_BYTES_MAX,
-  bodyIn,
-  placeOf,
-} from './archived-document.ts'
-
-const inflate = promisify(gunzip)
+import { readArchiveBlock } from './archive-file.ts'
+import { type ArchivedSpec, type ArchivePlace, bodyIn, placeOf } from './archived-document.ts'
 
 const reads = counter(
   'multihub_archive_reads_total',
@@ -85,7 +75,7 @@ export function createArchiveReader(directory: string | undefined, limits: Reade
     await semaphore.acquire(limit_ms)
     const read = { began_ms: clock.monotonic_ms() }
     under_way.add(read)
-    const reading = readBlock(join(directory, place.file), place).finally(() => {
+    const reading = readBlock(directory, place).finally(() => {
       under_way.delete(read)
       semaphore.release()
     })
@@ -152,17 +142,9 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-async function readBlock(path: string, { offset, bytes }: ArchivePlace): Promise<Block> {
-  const handle = await open(path, 'r')
-  try {
-    const compressed = Buffer.alloc(bytes)
-    const { bytesRead: bytes_read } = await handle.read(compressed, 0, bytes, offset)
-    if (bytes_read < bytes) throw new Error('it ends within a block')
-    const text: Buffer = await inflate(compressed, { maxOutputLength: BLOCK_BYTES_MAX })
-    return { lines: linesOf(text), bytes: text.length }
-  } finally {
-    await handle.close()
-  }
+async function readBlock(directory: string, place: ArchivePlace): Promise<Block> {
+  const text = await readArchiveBlock(directory, place)
+  return { lines: linesOf(text), bytes: text.length }
 }
 
 function linesOf(text: Buffer): readonly Uint8Array[] {
