@@ -84,7 +84,7 @@ export async function copyProject(stopping: AbortSignal): Promise<ProjectCopy> {
 
 async function simulate(
   folder: string,
-  { name, needs = [], has_files, is_restored, has_backoffice, has_full_balance }: Mutation,
+  { name, needs = [], has_files, is_restored, has_backoffice, has_full_balance, is_paused }: Mutation,
   { first, seeds, limit_ms, stopping }: SeedRange & { readonly stopping: AbortSignal },
 ): Promise<Finding | undefined> {
   const parameters = [
@@ -103,6 +103,7 @@ async function simulate(
     if (is_restored) parameters.push('--restored')
     if (has_backoffice) parameters.push('--backoffice')
     if (has_full_balance) parameters.push('--full-balance')
+    if (is_paused) parameters.push('--paused')
   }
   const main = join(folder, 'proofs/simulation/main.ts')
   const { code, output } = await runNode(folder, [main, ...parameters], stopping)

@@ -27,4 +27,6 @@ export interface Mutation extends PlantedFault {
   readonly has_backoffice?: boolean
   /** Whether it needs a full balance to be seen. Seeds without one are left out. */
   readonly has_full_balance?: boolean
+  /** Whether it needs a pause of days to be seen. Seeds without one are left out. */
+  readonly is_paused?: boolean
 }

@@ -99,7 +99,8 @@ function report(
   console.log(`  replay: npm run simulate -- --from ${seed} --seeds 1${is_small ? ' --small' : ''} --trace\n`)
 }
 
-function restoredText({ restored_to }: SeedResult['plan']): string {
+function restoredText({ restored_to, pause_days }: SeedResult['plan']): string {
+  if (pause_days !== undefined) return `; a pause of ${pause_days} days`
   return restored_to === undefined ? '' : `; restored to a backup: ${restored_to}`
 }
 
@@ -110,16 +111,21 @@ export interface NeededOfSeeds {
   readonly is_restored: boolean
   readonly has_backoffice: boolean
   readonly has_full_balance: boolean
+  readonly is_paused: boolean
 }
 
 /** Consecutive seeds, without those that lack something that is needed. */
 export function* seedsFrom(first: number, count: number, needed: NeededOfSeeds): Iterable<number> {
   for (let seed = first; seed < first + count; seed += 1) {
-    const { faults, has_files, has_backoffice, has_full_balance, restored_to } = planOf(seed, false)
+    const { faults, has_files, has_backoffice, has_full_balance, restored_to, pause_days } = planOf(
+      seed,
+      false,
+    )
     const has_kinds = needed.kinds.every((kind) => faults.has(kind))
     const has_restore = restored_to !== undefined || !needed.is_restored
     const has_roles = (has_files || !needed.has_files) && (has_backoffice || !needed.has_backoffice)
     const has_merchant = has_full_balance || !needed.has_full_balance
-    if (has_kinds && has_restore && has_roles && has_merchant) yield seed
+    const has_pause = pause_days !== undefined || !needed.is_paused
+    if (has_kinds && has_restore && has_roles && has_merchant && has_pause) yield seed
   }
 }

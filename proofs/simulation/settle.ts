@@ -5,7 +5,7 @@ import { VerificationService } from '#gen/multihub/balances/v1/verification_serv
 import { sleep } from '#lib/base/time.ts'
 import { confirmMovedAccount } from './faults/move-account.ts'
 import { hasOpenActs } from './invariants/acts.ts'
-import { documentsOf, paymentsOf, unfinishedEffects } from './invariants/judge.ts'
+import { documentsOf, type Evidence, paymentsOf, unfinishedEffects } from './invariants/judge.ts'
 import { balancesOf, entriesOf } from './invariants/ledger.ts'
 import { revocationsHold } from './invariants/revocation.ts'
 import { SUMMARIZED, summarizedDocuments } from './invariants/summaries.ts'
@@ -90,12 +90,11 @@ export async function* finalReads(
   api: PublicApi,
   history: History,
   merchants: readonly SimulatedMerchant[],
+  databases: Evidence['databases'] = world.databases,
 ): AsyncIterable<string> {
   const balances = world.operator(BalanceService)
   // Verifying reads all shards, which costs as much as everything else, so only some seeds do it.
-  const verification = world.choicesOf('verification').chance(VERIFIED) ? await verify(world) : undefined
-  if (verification?.consistent === false)
-    yield `the verification of the ledger found ${describe(verification)}`
+  if (world.choicesOf('verification').chance(VERIFIED)) yield* verificationProblems(world)
   for (const merchant of merchants) {
     const { merchant_id, credentials } = merchant
     const [credential] = credentials
@@ -117,7 +116,7 @@ export async function* finalReads(
       merchantId: merchant_id,
       environment: merchant.environment,
     })
-    const expected = balancesOf(entriesOf(world), merchant_id)
+    const expected = balancesOf(entriesOf({ databases }), merchant_id)
     for (const [currency, { available, held }] of expected) {
       const balance = shown.find((one) => one.currency === currency)
       if (balance?.available !== available || balance.held !== held) {
@@ -127,6 +126,13 @@ export async function* finalReads(
     yield* supportReadsAgree(world, api, history, merchant)
     yield* revocationsHold(world.operator, api, merchant)
   }
+}
+
+/** What a verification of the whole ledger finds. */
+export async function* verificationProblems(world: World): AsyncIterable<string> {
+  const verification = await verify(world)
+  if (verification?.consistent === false)
+    yield `the verification of the ledger found ${describe(verification)}`
 }
 
 /** The result of a verification of the whole ledger. */

@@ -1,45 +1,26 @@
 import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
-import { sleep } from '#lib/base/time.ts'
-import type { ClientOf } from '#lib/rpc/rpc.ts'
 import { endDay } from './end-day.ts'
 import { endSessions } from './end-sessions.ts'
 import { killUploads } from './end-uploads.ts'
-import { injectFaults } from './faults/inject.ts'
 import { removeOldKey } from './faults/operator-work.ts'
 import { type Plan, planOf } from './faults/plan.ts'
-import { type Restore, restoreInLoad, verifySystem } from './faults/restore.ts'
-import { enableAccounts } from './faults/switch-account.ts'
+import { type Restore, verifySystem } from './faults/restore.ts'
 import type { StoredDelivery } from './invariants/callbacks.ts'
 import { INVARIANTS, RESTORED_INVARIANTS } from './invariants/invariants.ts'
 import { documentsOf } from './invariants/judge.ts'
 import { watchQuotas } from './invariants/quotas.ts'
-import { createRenewableWatch, type RenewableWatch } from './invariants/watch.ts'
+import { createRenewableWatch, type Watch } from './invariants/watch.ts'
+import { load, type Workload } from './load.ts'
 import { faultIn, watchLog } from './log-lines.ts'
-import { finalReads, LAST_COMMAND_MS, settle } from './settle.ts'
-import { depositInCalm } from './workload/calm.ts'
-import {
-  asOneOf,
-  auditVerifies,
-  type Colleagues,
-  createColleagues,
-  runColleagues,
-} from './workload/colleagues.ts'
-import { runCustomer } from './workload/customer.ts'
-import { runFileDesk } from './workload/file-desk.ts'
-import { createFullMerchant, runFullBalance } from './workload/full-balance.ts'
-import { createHistory, type History } from './workload/history.ts'
+import { pauseAndGoOn } from './pause.ts'
+import { finalReads, settle } from './settle.ts'
+import { auditVerifies, createColleagues } from './workload/colleagues.ts'
+import { createFullMerchant } from './workload/full-balance.ts'
+import { createHistory } from './workload/history.ts'
 import { createMerchant, drawMerchant, type SimulatedMerchant } from './workload/merchants.ts'
-import { reopen, runOperator } from './workload/operator.ts'
-import { createPublicApi, type PublicApi } from './workload/public-api.ts'
-import { runRefundDesk } from './workload/refund-desk.ts'
-import { runRefundSeries } from './workload/refund-series.ts'
-import { runRegistrar } from './workload/registrar.ts'
+import { createPublicApi } from './workload/public-api.ts'
 import { replayDead } from './workload/replays.ts'
-import { runSupportDesk } from './workload/support-desk.ts'
-import { runTreasurer } from './workload/treasurer.ts'
-import { runWithdrawals } from './workload/withdrawals.ts'
-import { RECEIVER_ORIGINS } from './world/receiver.ts'
-import { addPlaces, createWorld, PUBLIC_ORIGIN, repairDownAccount, type World } from './world/world.ts'
+import { addPlaces, createWorld, PUBLIC_ORIGIN, type World } from './world/world.ts'
 
 /** The result of one seed. */
 export interface SeedResult {
@@ -60,15 +41,6 @@ const END_MS = 3_600_000
 
 /** What a merchant may withdraw in each currency before a deposit succeeds. */
 const FUNDS = 2_000_000n
-
-/** How many series of refunds a merchant has at the same time. */
-const REFUND_SERIES = 3
-
-/** How many customers there are for each recipient of withdrawals. */
-const CUSTOMERS_PER_RECIPIENT = 3
-
-/** The share of seeds with faults in which deposits are made when circuit breakers must have closed. */
-const CALM = 0.2
 
 /** The share of seeds in which a day passes after the last request. */
 const DAY_LATER = 0.4
@@ -123,8 +95,8 @@ export async function simulateSeed(
       const full_merchant = plan.has_full_balance ? await createFullMerchant(world) : undefined
       restore = await load(world, plan, { history, api, merchants, watch, colleagues, full_merchant })
       is_day_over = world.choicesOf('a day later').chance(DAY_LATER)
-      const rest = { history, api, merchants, colleagues, full_merchant, is_day_over }
-      const after = restore ? afterRestore(world, restore) : aftermath(world, plan, rest)
+      const rest = { history, api, merchants, colleagues, full_merchant, is_day_over, watch }
+      const after = restore ? afterRestore(world, restore) : afterLoad(world, plan, rest)
       for await (const problem of after) problems.push(problem)
     }
     story()
@@ -136,7 +108,7 @@ export async function simulateSeed(
     await world.scheduler.run(() => is_over || isFailed() || world.scheduler.now_ms() > END_MS)
     if (!is_over) problems.push('the simulation did not end')
     const evidence = {
-      databases: world.databases,
+      databases: watch.withEnded(world.databases),
       operations: [...world.provider.operations()],
       callbacks: world.receivers.callbacks,
       refund_orders: watch.refund_orders,
@@ -144,7 +116,8 @@ export async function simulateSeed(
       merchants,
       is_faultless: plan.faults.size === 0,
       is_day_over,
-      ...(restore && { lost: restore.lost, is_day_over: false }),
+      ...((restore || plan.pause_days) && { is_day_over: false }),
+      ...(restore && { lost: restore.lost }),
     }
     for (const [name, invariant] of Object.entries(restore ? RESTORED_INVARIANTS : INVARIANTS)) {
       for (const problem of invariant(evidence)) problems.push(`${name}: ${problem}`)
@@ -217,11 +190,24 @@ async function* afterRestore(world: World, { lost, problems }: Restore): AsyncIt
   yield* verifySystem(world, lost)
 }
 
+function afterLoad(
+  world: World,
+  plan: Plan,
+  rest: AfterLoad & { readonly watch: Watch },
+): AsyncIterable<string> {
+  const { pause_days } = plan
+  return pause_days === undefined
+    ? aftermath(world, plan, rest)
+    : pauseAndGoOn(world, { ...plan, pause_days }, rest)
+}
+
+type AfterLoad = Workload & { readonly is_day_over: boolean }
+
 /** What happens after the load, when nothing fails any more. Yields what is wrong. */
 async function* aftermath(
   world: World,
   plan: Plan,
-  { history, api, merchants, colleagues, is_day_over }: Workload & { readonly is_day_over: boolean },
+  { history, api, merchants, colleagues, is_day_over }: AfterLoad,
 ): AsyncIterable<string> {
   const { operator } = world
   await settle(world, history)
@@ -260,133 +246,6 @@ async function fund(
       operationId: `funds-${currency}`,
     })
   }
-}
-
-/** What makes requests, and what they are compared with. */
-interface Workload {
-  readonly history: History
-  readonly api: PublicApi
-  readonly merchants: readonly SimulatedMerchant[]
-  /** The operator's people and program, in seeds with a back office. */
-  readonly colleagues: Colleagues | undefined
-  /** The merchant whose balance has room for one deposit only, in some seeds. */
-  readonly full_merchant: SimulatedMerchant | undefined
-}
-
-/** Makes requests and faults for the time of the plan. Resolves when the last request has ended. */
-async function load(
-  world: World,
-  plan: Plan,
-  {
-    history,
-    api,
-    merchants,
-    colleagues,
-    full_merchant,
-    watch,
-  }: Workload & { readonly watch: RenewableWatch },
-): Promise<Restore | undefined> {
-  await sleep(1_500)
-  const { restored_to, load_ms } = plan
-  let end_ms = world.scheduler.now_ms() + load_ms
-  const restoring = restored_to && restoreInLoad(world, { restored_to, load_ms }, { history, watch })
-  if (restoring !== undefined) {
-    end_ms = Number.POSITIVE_INFINITY
-    const goOn = (): void => {
-      end_ms = world.scheduler.now_ms() + load_ms
-    }
-    restoring.then(goOn, goOn)
-  }
-  const isOpen = (): boolean => world.scheduler.now_ms() < end_ms
-  // Each call of the operator is made by one of the colleagues, where there are some.
-  const operatorOf = (name: string): ClientOf =>
-    colleagues === undefined ? world.operator : asOneOf(colleagues, world.choicesOf(`colleague of ${name}`))
-  const buyers = runBuyers(world, plan, { api, history, merchants, isOpen })
-  const treasurers = merchants.map((merchant, index) => {
-    const choices = world.choicesOf(`treasurer ${index}`)
-    const deps = { history, choices, isOpen, operator: operatorOf(`treasurer ${index}`) }
-    return runTreasurer({ ...deps, payments: world.rpc.outside('payments') }, merchant)
-  })
-  const desks = merchants.flatMap((merchant, index) => {
-    const deps = { api, history, isOpen, operator: operatorOf(`desk ${index}`) }
-    return [
-      runSupportDesk({ ...deps, choices: world.choicesOf(`support ${index}`) }, merchant),
-      runRefundDesk({ ...deps, choices: world.choicesOf(`refunds ${index}`) }, merchant),
-      ...Array.from({ length: plan.has_refund_series ? REFUND_SERIES : 0 }, (_, number) => {
-        const choices = world.choicesOf(`refund series ${index} ${number}`)
-        return runRefundSeries({ ...deps, choices }, merchant, number)
-      }),
-      ...(plan.has_files
-        ? [runFileDesk({ ...deps, choices: world.choicesOf(`files ${index}`) }, merchant)]
-        : []),
-    ]
-  })
-  const operators = merchants.map((merchant, index) => {
-    const choices = world.choicesOf(`operator ${index}`)
-    return plan.has_operator
-      ? runOperator(
-          {
-            clientOf: operatorOf(`operator ${index}`),
-            choices,
-            isOpen,
-            history,
-            operations: () => world.provider.operations(),
-          },
-          merchant,
-        )
-      : undefined
-  })
-  const registrar = plan.has_registrar
-    ? runRegistrar({ clientOf: world.operator, choices: world.choicesOf('registrar'), history, isOpen })
-    : undefined
-  const office =
-    colleagues && runColleagues({ colleagues, choices: world.choicesOf('colleagues'), isOpen }, merchants)
-  const full_balance =
-    full_merchant &&
-    runFullBalance({ api, history, choices: world.choicesOf('large deposits'), isOpen }, full_merchant)
-  const faults = injectFaults(world, plan, () => !isOpen())
-  await Promise.all([
-    ...[...buyers, ...treasurers, ...desks, ...operators],
-    ...[registrar, office, full_balance, faults],
-  ])
-  repairDownAccount(world)
-  // The store may still be slow with the last commands that were sent under faults.
-  await sleep(LAST_COMMAND_MS)
-  if (plan.faults.has('provider account is switched')) await enableAccounts(world.operator)
-  const restored = await restoring
-  for (const merchant of merchants) await reopen(world.operator, merchant)
-  if (restored !== undefined) return restored
-  const choices = world.choicesOf('calm')
-  const customer = { api, history, choices, origins: RECEIVER_ORIGINS, isOpen: () => true }
-  // It takes a minute of simulated time, so only some seeds do it.
-  if (plan.faults.size > 0 && choices.chance(CALM)) await depositInCalm(customer, merchants)
-  return undefined
-}
-
-/** The customers of the merchants, and those whom they pay. */
-function runBuyers(
-  world: World,
-  plan: Plan,
-  {
-    api,
-    history,
-    merchants,
-    isOpen,
-  }: Pick<Workload, 'api' | 'history' | 'merchants'> & { isOpen(): boolean },
-): readonly Promise<void>[] {
-  const customers = merchants.flatMap((merchant, index) =>
-    Array.from({ length: plan.customers }, (_, number) => {
-      const choices = world.choicesOf(`customer ${index} ${number}`)
-      return runCustomer({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
-    }),
-  )
-  const recipients = merchants.flatMap((merchant, index) =>
-    Array.from({ length: Math.ceil(plan.customers / CUSTOMERS_PER_RECIPIENT) }, (_, number) => {
-      const choices = world.choicesOf(`withdrawals ${index} ${number}`)
-      return runWithdrawals({ api, history, choices, origins: RECEIVER_ORIGINS, isOpen }, merchant, number)
-    }),
-  )
-  return [...customers, ...recipients]
 }
 
 function describe(error: unknown): string {

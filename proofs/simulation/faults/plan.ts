@@ -103,6 +103,8 @@ export interface Plan {
   readonly is_small: boolean
   /** The kind of backup to which the whole system is restored in the middle of the load; absent in most seeds. */
   readonly restored_to?: BackupKind | undefined
+  /** The days without requests after which the load goes on, with short retentions and an archive; absent in most seeds. */
+  readonly pause_days?: number | undefined
 }
 
 /**
@@ -133,7 +135,8 @@ export function planOf(seed: number, is_small: boolean): Plan {
   const has_backoffice = createChoices(seed, BACKOFFICE_NAME).chance(BACKOFFICE)
   const has_full_balance = createChoices(seed, FULL_BALANCE_NAME).chance(FULL_BALANCE)
   const drawn = { ...planned, has_registrar, has_backoffice, has_full_balance, is_small }
-  const plan = withRestore(drawn, createChoices(seed, 'restore'))
+  const restored = withRestore(drawn, createChoices(seed, 'restore'))
+  const plan = withPause(restored, createChoices(seed, PAUSE_NAME))
   return is_small ? { ...plan, merchants: 1, load_ms: Math.min(plan.load_ms, SMALL_LOAD_MS) } : plan
 }
 
@@ -214,6 +217,38 @@ function withRestore(plan: Plan, choices: Choices): Plan {
  * an account was or might do.
  */
 const NOT_RESTORED: readonly FaultKind[] = [
+  'master key is replaced',
+  'release is updated',
+  'provider drops operations',
+  'provider account moves',
+  'provider account is switched',
+  ...SCANNER_FAULT_KINDS,
+]
+
+/** The share of seeds in which days pass between two loads. By this name of the choices no seed of a planted fault is one of them. */
+const PAUSED = 0.1
+const PAUSE_NAME = 'calendar days pause'
+
+/** With 2 days what identifies a person in what has ended is erased, with 9 days what has ended in the test environment is deleted. */
+const PAUSES_DAYS = [2, 9]
+
+/** Acts and files have tests of their own: here payments, the ledger and support are judged. */
+function withPause(plan: Plan, choices: Choices): Plan {
+  if (!choices.chance(PAUSED) || plan.restored_to !== undefined) return plan
+  const faults = new Map([...plan.faults].filter(([kind]) => !NOT_PAUSED.includes(kind)))
+  return {
+    ...plan,
+    faults,
+    has_files: false,
+    has_backoffice: false,
+    has_full_balance: false,
+    has_registrar: false,
+    pause_days: choices.pick(PAUSES_DAYS),
+  }
+}
+
+/** `archive` has the keys and the release of one time. A second load has no account that is down for the first one's reasons. */
+const NOT_PAUSED: readonly FaultKind[] = [
   'master key is replaced',
   'release is updated',
   'provider drops operations',

@@ -1,6 +1,8 @@
 import { sleep, withTimeout } from '#lib/base/time.ts'
 import type { DataCheck, ReadDocuments } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
+import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { ADOPTING_ROLES, adoptLaterFacts } from '../../../operations/backup/adopt-later-facts.ts'
 import { unmetRequirements } from '../../../operations/requirements.ts'
 import { documentsOf } from '../invariants/judge.ts'
@@ -11,6 +13,7 @@ import { copyDocument } from '../parts/store/copy-document.ts'
 import type { StoredBody } from '../parts/store/memory-collection.ts'
 import { openSimulatedStore } from '../parts/store/store.ts'
 import type { History } from '../workload/history.ts'
+import { ARCHIVE_DIRECTORY } from '../world/archive.ts'
 import { MASTER_KEYS } from '../world/master-keys.ts'
 import type { World } from '../world/world.ts'
 import type { BackupKind, Plan } from './plan.ts'
@@ -200,7 +203,7 @@ async function openChecks(
       yield* read(name, spec.name)
     } as ReadDocuments
     const check = await checkData?.(
-      openStore(world, name),
+      withArchive(openStore(world, name), createArchiveReader(ARCHIVE_DIRECTORY)),
       readDocuments,
       variables,
       world.master_keys.keys(),

@@ -26,6 +26,8 @@ interface Delivery {
   readonly status: string
   readonly attempt?: { readonly fence: string; readonly reclaims: number; readonly started_at: Date }
   readonly attempts: readonly { readonly failure?: string }[]
+  /** When what it said was erased. */
+  readonly erased_at?: Date
 }
 
 const LEASE_MS = 5_000
@@ -57,6 +59,7 @@ export function createDeliveryWatch(): DeliveryWatch {
       const { key, before: old_body, after: new_body } = change
       const [before, after] = [old_body, new_body] as unknown as (Delivery | undefined)[]
       if (after === undefined || writer === undefined) return
+      if (after.erased_at !== undefined) return
       if (before?.status === 'delivered') yield `the delivery ${key} was changed after its success`
       const { name } = writer.process
       if (after.attempt !== undefined && after.attempt.fence !== before?.attempt?.fence) {

@@ -3,26 +3,30 @@ import type { WireRequest } from '../parts/http/serve-in-memory.ts'
 import type { Actor } from '../parts/simulated-process.ts'
 import type { Database } from '../parts/store/database.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
-import { type History, recordKey } from '../workload/history.ts'
+import { forgetEnded, type History, type PaymentRecord, recordKey } from '../workload/history.ts'
 import { isPaidStatus, mayBecome, observePayment } from '../workload/observe.ts'
 import { keyOfCreate, keysOfLookup, type RefundOrder, refundOrderOf } from '../world/provider/requests.ts'
 import { createAccountWatch } from './account-watch.ts'
 import { createActWatch } from './act-watch.ts'
 import { createDeliveryWatch } from './deliveries.ts'
+import { createEndWatch, type EndWatch } from './end-watch.ts'
 import { createExpiryWatch } from './expiry-watch.ts'
 import { createFileWatch } from './file-watch.ts'
-import type { StoredPayment } from './judge.ts'
+import type { Evidence, StoredPayment } from './judge.ts'
 import { createLeaseWatch } from './leases.ts'
 import { hasEntryOf, type JournalEntry, ownerOf } from './ledger.ts'
 import { publishedPersonProblems, storedPersonProblems } from './person-watch.ts'
 import { refundProblems } from './refund-watch.ts'
 import { shownRefundProblems, supportCallbackProblems } from './support-callbacks.ts'
+import { createWholeWatch, isSameContent } from './whole-watch.ts'
 
 /** The invariants that hold at every moment. */
-export interface Watch {
+export interface Watch extends Pick<EndWatch, 'overdue'> {
   readonly problems: readonly string[]
   /** The refunds that processes have asked providers for. */
   readonly refund_orders: readonly RefundOrder[]
+  /** The databases with what the retention deleted, and with whole documents in the place of archived ones. */
+  withEnded(databases: Evidence['databases']): Evidence['databases']
   /** Judges a change of a document within the command that makes it. */
   onChange(database: string, collection: string, change: Change, writer: Actor | undefined): void
   /** Judges a request that a process sends to an origin. */
@@ -70,14 +74,16 @@ export interface RenewableWatch extends Watch {
 export function createRenewableWatch(history: History): RenewableWatch {
   const sent = new Set<string>()
   const refund_orders: RefundOrder[] = []
-  const ended: string[] = []
+  const before_restore: string[] = []
   let watch = createWatch(history, sent, refund_orders)
   let is_muted = false
   const renewable: RenewableWatch = {
     get problems() {
-      return [...ended, ...watch.problems]
+      return [...before_restore, ...watch.problems]
     },
     refund_orders,
+    overdue: (now_ms) => watch.overdue(now_ms),
+    withEnded: (databases) => watch.withEnded(databases),
     listener: undefined,
     onChange(...change) {
       if (!is_muted) watch.onChange(...change)
@@ -91,7 +97,7 @@ export function createRenewableWatch(history: History): RenewableWatch {
       is_muted = true
     },
     renew(databases) {
-      ended.push(...watch.problems)
+      before_restore.push(...watch.problems)
       const renewed = createWatch(history, sent, refund_orders, true)
       for (const [role, database] of databases)
         for (const { layout, all } of database.collections())
@@ -128,18 +134,25 @@ function createWatch(
   const [files, acts] = [createFileWatch(history.clean_files), createActWatch(history)]
   const expiries = createExpiryWatch()
   const accounts = createAccountWatch()
+  const [bodies, ends] = [createWholeWatch(), createEndWatch()]
+  const report = (problem: string): void => void problems.push(problem)
   return {
+    overdue: ends.overdue,
+    withEnded: (databases) => ends.withEnded(databases, bodies.whole),
     problems,
     refund_orders,
-    onChange(database, collection, change, writer) {
+    onChange(database, collection, stored_change, writer) {
       const name = `${database}.${collection}` as const
+      const change = bodies.wholeOf(name, stored_change, writer, report)
       const { key, before, after } = change
+      const has_ended = ends.onChange(name, change, writer, report)
+      if (has_ended) forgetEnded(history, name, before as unknown as PaymentRecord)
       for (const judge of [storedPersonProblems, files.onChange, acts.onChange])
         problems.push(...judge(name, change))
-      if (PERMANENT.includes(name) && before !== undefined && !isResealed(name, change, writer))
-        problems.push(`${name} ${key} was changed`)
+      const is_changed = PERMANENT.includes(name) && before !== undefined && !isSameContent(change)
+      if (is_changed && !isResealed(name, change, writer)) problems.push(`${name} ${key} was changed`)
       if (writer !== undefined) problems.push(...leases.onChange(name, change, writer))
-      if (name === 'payments.payments') {
+      if (name === 'payments.payments' && !has_ended) {
         problems.push(...paymentProblems(change, refusals), ...refundProblems(change, history.refunds))
         problems.push(...expiries.onChange(change))
         const payment = after as unknown as StoredPayment | undefined
@@ -149,8 +162,8 @@ function createWatch(
         }
       }
       accounts.onChange(name, change, writer)
-      if (name === 'balances.journal') addEntries(entries_of, after)
-      if (name === 'support.refunds') problems.push(...shownRefundProblems(change, entriesOf))
+      if (name === 'balances.journal' && before === undefined) addEntries(entries_of, after)
+      if (name === 'support.refunds' && !has_ended) problems.push(...shownRefundProblems(change, entriesOf))
       if (name === 'notifier.events') problems.push(...deliveries.onEvent(change, writer))
       if (name === 'notifier.destinations') problems.push(...deliveries.onDestination(change))
       if (name === 'notifier.deliveries') problems.push(...deliveries.onDelivery(change, writer))
@@ -173,31 +186,40 @@ function createWatch(
     },
     onMessage: (subject, data) =>
       void problems.push(...deliveries.onMessage(subject, data), ...publishedPersonProblems(subject, data)),
-    onCallback(text) {
-      const { id, merchant_id, data } = JSON.parse(text)
-      const { payment } = data.result
-      if (payment === undefined) {
-        problems.push(...supportCallbackProblems(id, data.result, entriesOf))
-        return
-      }
-      const record = history.payments.get(recordKey(merchant_id, payment.identifiers.c_id))
-      if (record === undefined) return void problems.push(`the callback ${id} is about an unknown payment`)
-      observePayment(history, record, payment)
-      const { status } = payment.status
-      if (isPaidStatus(status)) history.announce(record)
-      const payment_id = payment_ids.get(`${merchant_id} ${payment.identifiers.h_id}`)
-      // A restored notifier may announce what the payments were read too early for, or what was on its way.
-      if (payment_id === undefined && is_restored) return
-      const entries = entriesOf(payment_id ?? '')
-      if (!hasEntryOf(entries, { direction: record.direction, status })) {
-        problems.push(`the callback ${id} of ${status} arrived before the ledger had its entry`)
-      }
-      for (const refund_id of completedRefunds(payment)) {
-        if (!entriesOf(refund_id).some(({ kind }) => kind === 'capture'))
-          problems.push(`the callback ${id} shows the refund ${refund_id} before the ledger had taken it`)
-      }
-    },
+    onCallback: (text) =>
+      void problems.push(...callbackProblems(text, { history, payment_ids, entriesOf, is_restored })),
   }
+}
+
+/** What is known when a callback arrives. */
+interface KnownToCallbacks {
+  readonly history: History
+  readonly payment_ids: ReadonlyMap<string, string>
+  readonly entriesOf: (owner: string) => readonly JournalEntry[]
+  readonly is_restored: boolean
+}
+
+function* callbackProblems(
+  text: string,
+  { history, payment_ids, entriesOf, is_restored }: KnownToCallbacks,
+): Iterable<string> {
+  const { id, merchant_id, data } = JSON.parse(text)
+  const { payment } = data.result
+  if (payment === undefined) return yield* supportCallbackProblems(id, data.result, entriesOf)
+  const record = history.payments.get(recordKey(merchant_id, payment.identifiers.c_id))
+  if (record === undefined) return yield `the callback ${id} is about an unknown payment`
+  observePayment(history, record, payment)
+  const { status } = payment.status
+  if (isPaidStatus(status)) history.announce(record)
+  const payment_id = payment_ids.get(`${merchant_id} ${payment.identifiers.h_id}`)
+  // A restored notifier may announce what the payments were read too early for, or what was on its way.
+  if (payment_id === undefined && is_restored) return
+  const entries = entriesOf(payment_id ?? '')
+  if (!hasEntryOf(entries, { direction: record.direction, status }))
+    yield `the callback ${id} of ${status} arrived before the ledger had its entry`
+  for (const refund_id of completedRefunds(payment))
+    if (!entriesOf(refund_id).some(({ kind }) => kind === 'capture'))
+      yield `the callback ${id} shows the refund ${refund_id} before the ledger had taken it`
 }
 
 function rememberStored(history: History, { merchant_id, c_id, payment_id }: StoredPayment): void {

@@ -19,6 +19,8 @@ export interface CustomerDeps extends RequestDeps {
   readonly origins: readonly string[]
   /** Whether requests may still be made. */
   readonly isOpen: () => boolean
+  /** How each new `c_id` ends; nothing unless given. */
+  readonly suffix?: string
 }
 
 /** Above all minimum amounts. */
@@ -30,10 +32,10 @@ export async function runCustomer(
   merchant: SimulatedMerchant,
   number: number,
 ): Promise<void> {
-  const { choices, isOpen } = deps
+  const { choices, isOpen, suffix = '' } = deps
   for (let count = 0; isOpen(); count += 1) {
     const c_id = choices.chance(0.1) ? `shared-${choices.integer(1, 20)}` : `order-${number}-${count}`
-    await deposit(deps, merchant, c_id)
+    await deposit(deps, merchant, `${c_id}${suffix}`)
     if (!isOpen()) return
     await sleep(choices.between(0, choices.pick([5, 20, 200])))
   }

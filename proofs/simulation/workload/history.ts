@@ -25,6 +25,8 @@ export interface PaymentRecord {
   readonly statuses: string[]
   /** Whether a refund or a chargeback of it may have been asked for. */
   may_be_returned?: boolean
+  /** Whether its time in the test environment is over: it was deleted (O25). */
+  is_ended?: boolean
 }
 
 /** The `webhook_url` of a payment, with a query of its own, as merchants use it; `undefined` without an origin. */
@@ -44,6 +46,8 @@ export interface RefundRecord {
   readonly amount: number | undefined
   /** The public id, once a response contained it. */
   h_id?: string
+  /** Whether its time in the test environment is over: it was deleted (O25). */
+  is_ended?: boolean
 }
 
 /** What a merchant knows of a file that it sends, or the operator of one for a chargeback of the merchant. */
@@ -159,6 +163,27 @@ export function createHistory(): History {
       return sum
     },
   }
+}
+
+/** Forgets what was deleted in the test environment, by its collection: its `c_id` is free, and merchants may not find it any more. */
+export function forgetEnded(
+  { payments, paid, stored, refunds, support }: History,
+  name: string,
+  { merchant_id, c_id }: Pick<PaymentRecord, 'merchant_id' | 'c_id'>,
+): void {
+  const key = recordKey(merchant_id, c_id)
+  if (name === 'payments.payments') {
+    const record = payments.get(key)
+    if (record === undefined) return
+    record.is_ended = true
+    paid.delete(record)
+    stored.delete(key)
+  }
+  const refund = name === 'support.refunds' ? refunds.get(key) : undefined
+  if (refund === undefined) return
+  refund.is_ended = true
+  refunds.delete(key)
+  support.delete(recordKey(merchant_id, `refund.request ${c_id}`))
 }
 
 /** The name of a payment in the history. */

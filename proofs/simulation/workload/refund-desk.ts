@@ -139,6 +139,7 @@ export async function requestRefundOf(
       const has_reason =
         merchant.access_codes.has(code) ||
         code === QUOTA_CODE ||
+        payment.is_ended === true ||
         (CAP_CODES.includes(code) && (code !== 11004 || amount !== undefined))
       if (!has_reason) history.problems.push(`${c_id}: it was refused with ${code} without a reason`)
       else if (was_accepted && CAP_CODES.includes(code))
@@ -213,7 +214,7 @@ export async function readRefundStatus(
   const identifiers = choices.chance(0.5) ? { c_id } : { h_id }
   const outcome = await api.call(choices.pick(credentials), { method: 'refund.get', params: { identifiers } })
   if (outcome.kind === 'success') observeRefund(deps, record, outcome.result)
-  if (outcome.kind === 'error' && outcome.code === 11001)
+  if (outcome.kind === 'error' && outcome.code === 11001 && !record.is_ended)
     history.problems.push(
       `${c_id}: it was accepted, and a later read by ${Object.keys(identifiers)} found nothing`,
     )

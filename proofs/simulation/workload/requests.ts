@@ -79,6 +79,7 @@ export async function readStatus(
   }
   if (outcome.kind === 'error') {
     checkFault(deps, outcome, 'payment.status', record)
+    if (record.is_ended) return false
     if (outcome.code === 6010 && stored !== undefined) history.missed.push(stored)
     if (outcome.code === 6010 && was_accepted) {
       history.problems.push(

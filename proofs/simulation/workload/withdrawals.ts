@@ -24,12 +24,12 @@ export async function runWithdrawals(
   merchant: SimulatedMerchant,
   number: number,
 ): Promise<void> {
-  const { choices, isOpen } = deps
+  const { choices, isOpen, suffix = '' } = deps
   for (let count = 0; isOpen(); count += 1) {
     const c_id = choices.chance(0.2)
       ? `shared-withdrawal-${choices.integer(1, SHARED_MAX)}`
       : `withdrawal-${number}-${count}`
-    await withdraw(deps, merchant, c_id)
+    await withdraw(deps, merchant, `${c_id}${suffix}`)
     if (!isOpen()) return
     await sleep(choices.between(0, choices.pick([5, 20, 200])))
   }

@@ -2,6 +2,8 @@ import type { Keys } from '#lib/base/crypto/keys.ts'
 import { every, sleep, withTimeout } from '#lib/base/time.ts'
 import { createClockGuard } from '#lib/patterns/clock-guard.ts'
 import type { Role, RoleContext, RoleName, RunningRole } from '#lib/role/role.ts'
+import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
+import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { log } from '#lib/telemetry/log.ts'
 import type { SimulatedBus } from '../parts/bus.ts'
 import type { HttpNetwork } from '../parts/http/http-network.ts'
@@ -15,6 +17,7 @@ import {
 import type { Database } from '../parts/store/database.ts'
 import { type CarryCommand, openSimulatedStore } from '../parts/store/store.ts'
 import type { Trace } from '../parts/trace.ts'
+import { ARCHIVE_DIRECTORY } from './archive.ts'
 
 /** What processes run on. */
 export interface ClusterDeps {
@@ -25,6 +28,8 @@ export interface ClusterDeps {
   readonly bus: SimulatedBus
   readonly carry: CarryCommand
   readonly databaseOf: (role: RoleName) => Database
+  /** Whether processes read an archive. */
+  readonly has_archive: boolean
   /** The settings of a process that starts now. */
   readonly variables: () => Readonly<Record<string, string>>
   /** The master keys of a process that starts now. */
@@ -204,6 +209,7 @@ async function startRoles(
     () => port.close(),
     () => bus.close(),
   ]
+  const archive_reader = deps.has_archive ? createArchiveReader(ARCHIVE_DIRECTORY) : undefined
   const checks: (() => Promise<void>)[] = [async () => clock_guard.assertTrusted()]
   const running: RunningRole[] = []
   const variables = {
@@ -229,7 +235,7 @@ async function startRoles(
         const store = openSimulatedStore(deps.databaseOf(name), deps.carry, readServerClock)
         stops.push(() => store.close())
         await clock_guard.start(() => store.readClock())
-        return store
+        return archive_reader ? withArchive(store, archive_reader) : store
       },
     }
     const started: RunningRole = await role.start(context)

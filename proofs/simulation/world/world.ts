@@ -7,6 +7,7 @@ import { useNetwork } from '#lib/http/network.ts'
 import type { RoleOperations } from '#lib/role/operations.ts'
 import type { RoleName } from '#lib/role/role.ts'
 import type { ClientOf } from '#lib/rpc/rpc.ts'
+import { useArchiveMedium } from '#lib/store/archive/archive-file.ts'
 import { loadRoles } from '../../../app/roles.ts'
 import { BACKUP_ORDER, loadOperations } from '../../../operations/databases.ts'
 import { SEALING_ROLES } from '../../../operations/reseal.ts'
@@ -20,12 +21,13 @@ import { createPartitions, type Partitions } from '../parts/partitions.ts'
 import { type Choices, createChoices } from '../parts/random.ts'
 import { createRpcNetwork, type RpcNetwork } from '../parts/rpc/rpc-network.ts'
 import { createScheduler, type Scheduler } from '../parts/scheduler.ts'
-import { type Actor, createMachine, type Machine, type SimulatedProcess } from '../parts/simulated-process.ts'
+import { type Actor, createMachine, type Machine } from '../parts/simulated-process.ts'
 import { createDatabase, type Database } from '../parts/store/database.ts'
 import { createDatabaseServers, type DatabaseServers } from '../parts/store/database-server.ts'
 import type { Change } from '../parts/store/memory-collection.ts'
-import { isWrite } from '../parts/store/store.ts'
+import { type CarryCommand, isWrite } from '../parts/store/store.ts'
 import { createTrace, type Trace } from '../parts/trace.ts'
+import { createSimulatedArchive, type SimulatedArchive } from './archive.ts'
 import { createBusAttacker } from './bus-attacker.ts'
 import { type Cluster, createCluster } from './cluster.ts'
 import { createDoorClients } from './door-clients.ts'
@@ -82,6 +84,13 @@ const VARIABLES = {
   ...PROVIDER_VARIABLES,
 }
 
+/** The retentions of the seeds in which days pass: the shortest that are permitted. */
+const SHORT_RETENTIONS = {
+  MULTIHUB_PERSON_RETENTION: '1d',
+  MULTIHUB_TEST_RETENTION: '7d',
+  MULTIHUB_DELIVERY_RETENTION: '8d',
+}
+
 /** Everything of one simulation: the system, and the world around it. */
 export interface World {
   readonly seed: number
@@ -103,6 +112,7 @@ export interface World {
   readonly account_place: AccountPlace
   readonly receivers: Receivers
   readonly scanner: SimulatedScanner
+  readonly archive: SimulatedArchive
   /** The operator at the owners of the RPCs, as if each call had come through the back office. */
   readonly operator: ClientOf
   /** The operator through the back office, with a token. */
@@ -139,11 +149,10 @@ export interface WorldObservers {
  */
 export async function createWorld(
   seed: number,
-  size: Pick<ClusterSize, 'has_sandbox' | 'has_files' | 'has_backoffice'>,
+  size: Pick<ClusterSize, 'has_sandbox' | 'has_files' | 'has_backoffice' | 'pause_days'>,
   observers: WorldObservers,
 ): Promise<World> {
   const choicesOf = (name: string): Choices => createChoices(seed, name)
-  const { onCallback } = observers
   const scheduler = createScheduler()
   const machine = createMachine(scheduler)
   const lines = createTrace(observers.onLine)
@@ -157,21 +166,26 @@ export async function createWorld(
     observers.onChange(role, collection, change, machine.actorOf(client))
     if (client !== undefined) lease_moments.onChange(change, client)
   })
-  const processes = (): readonly SimulatedProcess[] =>
-    cluster.places.flatMap(({ process }) => (process === undefined ? [] : [process]))
+  const processes = () => cluster.places.flatMap(({ process }) => process ?? [])
   const stores = createDatabaseServers(machine, choicesOf('store'), trace, processes, partitions)
-  const restores = replaceSurroundings(machine, http, choicesOf('product'))
-  const databaseOf = (role: RoleName): Database => requireDatabase(databases, role)
+  const archive = createSimulatedArchive(machine, choicesOf('archive'))
+  const restores = replaceSurroundings(machine, { http, archive }, choicesOf('product'))
+  const variables = { ...VARIABLES, ...(size.pause_days && SHORT_RETENTIONS) }
+  const databaseOf = (role: RoleName) => requireDatabase(databases, role)
   const provider_faults = noProviderFaults()
   const { provider, account_place } = createProviders(
     { machine, network: http, choices: choicesOf('provider'), trace },
     provider_faults,
     size.has_sandbox ? createSandboxProvider(machine, databaseOf('sandbox')) : undefined,
   )
-  const receivers = createReceivers(machine, http, choicesOf('receivers'), RECEIVER_ORIGINS, onCallback)
+  const receivers = createReceivers(
+    machine,
+    http,
+    choicesOf('receivers'),
+    RECEIVER_ORIGINS,
+    observers.onCallback,
+  )
   const master_keys = createMasterKeys()
-  // No file may be read while the simulation runs.
-  const operations = await loadCommands()
   const roles = await loadRoles([...ALL_ROLES, FILES_ROLE, BACKOFFICE_ROLE])
   const cluster = createCluster({
     machine,
@@ -179,13 +193,10 @@ export async function createWorld(
     rpc,
     http,
     bus,
-    carry(command, apply) {
-      if (isWrite(command))
-        activity.note(machine.current(), 'write', `${command.database}.${command.collection}`)
-      return stores.carry(command, apply)
-    },
+    carry: carryNoted({ machine, activity, stores }),
     databaseOf,
-    variables: () => ({ ...VARIABLES, ...account_place.variables() }),
+    has_archive: size.pause_days !== undefined,
+    variables: () => ({ ...variables, ...account_place.variables() }),
     keys: master_keys.keys,
     roles: new Map(roles.map((role) => [role.name, role])),
     streamsOf: (role) => (role === FILES_ROLE ? http.streamTo(ATTACHMENTS_ORIGIN) : undefined),
@@ -205,15 +216,28 @@ export async function createWorld(
     provider_faults,
     account_place,
     receivers,
+    archive,
     master_keys,
-    ...operations,
-    variables: VARIABLES,
+    // Here, because no file may be read while the simulation runs.
+    ...(await loadCommands()),
+    variables,
     operator: rpc.outside('backoffice'),
     operatorWith: (token) => createDoorClients(http, BACKOFFICE_ORIGIN, token),
     choicesOf,
-    restore() {
-      for (const restore of restores) restore()
-    },
+    restore: () => restores.map((putBack) => putBack()),
+  }
+}
+
+/** Carries the commands of processes, and notes their writes. */
+function carryNoted({
+  machine,
+  activity,
+  stores,
+}: Pick<World, 'machine' | 'activity' | 'stores'>): CarryCommand {
+  return (command, apply) => {
+    if (isWrite(command))
+      activity.note(machine.current(), 'write', `${command.database}.${command.collection}`)
+    return stores.carry(command, apply)
   }
 }
 
@@ -276,12 +300,17 @@ function requireDatabase(databases: ReadonlyMap<RoleName, Database>, role: RoleN
   return database
 }
 
-function replaceSurroundings(machine: Machine, http: HttpNetwork, choices: Choices): readonly (() => void)[] {
+function replaceSurroundings(
+  machine: Machine,
+  { http, archive }: Pick<World, 'http' | 'archive'>,
+  choices: Choices,
+): readonly (() => void)[] {
   return [
     useClock(machine.clock),
     useRandomness(choices.fill),
     useProcessStates(machine.states),
     useNetwork(http),
+    useArchiveMedium(archive.medium),
     useCallingThread(),
     useReleases(machine),
   ]
@@ -313,6 +342,8 @@ export interface ClusterSize {
   readonly has_files: boolean
   /** Whether it has processes of the back office. */
   readonly has_backoffice: boolean
+  /** The days that pass. With them it has short retentions and an archive. */
+  readonly pause_days?: number | undefined
 }
 
 /** The roles that only some seeds have: the last ones, so that all other processes of a seed have the same clocks. */
