@@ -3,6 +3,7 @@ import { BACKOFFICE_MUTATIONS } from './backoffice-mutations.ts'
 import { FILE_MUTATIONS } from './file-mutations.ts'
 import type { Mutation } from './mutation.ts'
 import { NOTIFIER_MUTATIONS } from './notifier-mutations.ts'
+import { PAUSE_MUTATIONS } from './pause-mutations.ts'
 import { REACH_MUTATIONS } from './reach-mutations.ts'
 import { REFUND_MUTATIONS } from './refund-mutations.ts'
 import { REPORT_MUTATIONS } from './report-mutations.ts'
@@ -255,6 +256,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ACCOUNT_MUTATIONS,
   ...BACKOFFICE_MUTATIONS,
   ...FILE_MUTATIONS,
+  ...PAUSE_MUTATIONS,
   ...REACH_MUTATIONS,
   ...REFUND_MUTATIONS,
   ...REPORT_MUTATIONS,
