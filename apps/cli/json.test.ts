@@ -191,10 +191,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     return []
   },
   'stuck retry': async (world) => [await world.stuckPayment(), '--effect-id', STUCK],
-  'stuck give-up': async (world) => {
-    const { paymentId, effectId, correctionEntryId } = await world.refusedEntry()
-    return [paymentId, '--effect-id', effectId, '--correction-entry-id', correctionEntryId, ...REASON]
-  },
   'stuck list-support': async (world) => {
     await world.stuckTicket()
     return ['--documents', 'tickets']

@@ -12,23 +12,9 @@ export const MONEY_TEST_MUTATIONS: readonly TestMutation[] = [
   {
     name: 'an entry agrees with its payment whatever its amount is',
     file: 'services/payments/domain/payment-claims.ts',
-    search: 'entry.posting === claim.posting && entry.amount === amount)',
-    replace: 'entry.posting === claim.posting && amount >= 0n)',
+    search: 'entry.posting === claim.posting && entry.amount === amount,',
+    replace: 'entry.posting === claim.posting && amount >= 0n,',
     tests: ['services/payments/domain/payment-claims.test.ts'],
-  },
-  {
-    name: 'an entry is given up while it is being retried',
-    file: 'services/payments/domain/give-up-entry.ts',
-    search: 'find(({ id, stuck }) => id === effect_id && stuck)',
-    replace: 'find(({ id }) => id === effect_id)',
-    tests: ['services/payments/use-cases/give-up-effect.test.ts'],
-  },
-  {
-    name: 'an entry that a retry can still post is given up',
-    file: 'services/payments/domain/give-up-entry.ts',
-    search: 'PERMANENT_CODES: readonly ErrorCode[] = [1013, 8801]',
-    replace: 'PERMANENT_CODES: readonly ErrorCode[] = [1013, 8801, 6001]',
-    tests: ['services/payments/use-cases/give-up-effect.test.ts'],
   },
   {
     name: 'a chargeback of another amount agrees with its payment',

@@ -39,7 +39,6 @@ const ENDED: Payment = {
     { refund_id: 'refund-1', amount: 50n, state: 'completed', change_number: 3, holds: 1, created_at: at },
   ],
   chargebacks: [{ chargeback_id: 'chargeback-1', amount: 20n, is_won: false, created_at: at }],
-  corrections: [{ effect_id: 'refund-1:capture', entry_id: 'adjust:7001:a', operation_id: 'op-1', at }],
   webhook: {
     url: 'https://shop.example/',
     sealed_secret: keys.webhook.seal(

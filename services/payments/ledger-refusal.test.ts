@@ -6,11 +6,7 @@ import { Direction } from '#gen/multihub/merchants/v1/route_pb.ts'
 import { AnomalyKind, AnomalyResolutionKind, PaymentStatus } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { PaymentRefundService } from '#gen/multihub/payments/v1/payment_refund_service_pb.ts'
 import { PaymentService } from '#gen/multihub/payments/v1/payment_service_pb.ts'
-import type { DataCheck, ReadDocuments } from '#lib/role/operations.ts'
-import { openSnapshot } from '#lib/store/open.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { operations as balancesOperations } from '../balances/operations.ts'
-import { operations as paymentsOperations } from './operations.ts'
 import { type PaymentsSystem, startPayments } from './payments-system.fixture.ts'
 
 let system: PaymentsSystem
@@ -95,92 +91,6 @@ test('a hold whose id belongs to another entry is stuck at once, and is an anoma
   expect(effects).toMatchObject([{ paymentId, kind: 'hold_funds', tries: 1 }])
   expect(await system.balance()).toEqual({ available, held })
   await ledger.resolveHold({ ...hold, resolution: HoldResolution.RELEASE })
-})
-
-/** The subjects that `verify` finds wrong between payments and the ledger. */
-async function problemsOfData(): Promise<readonly string[]> {
-  const { roles } = system
-  const roles_checked = [paymentsOperations, balancesOperations]
-  const snapshot = await openSnapshot({ directory: roles.directory }, ['payments', 'balances'], 'instant')
-  try {
-    const checks = new Map<string, DataCheck | undefined>()
-    for (const { name, checkData } of roles_checked) {
-      const readDocuments = snapshot.database(name).readDocuments as ReadDocuments
-      checks.set(name, await checkData?.(roles.storeOf(name), readDocuments, {}, roles.keys))
-    }
-    const problems: string[] = []
-    for (const check of checks.values())
-      for await (const requirement of check?.listRequirements?.() ?? []) {
-        const finding = await checks.get(requirement.role)?.find?.(requirement)
-        if (finding === 'missing' || finding === 'different') problems.push(requirement.subject)
-      }
-    return problems
-  } finally {
-    await snapshot.close()
-  }
-}
-
-// P7, O12
-test('the capture of a hold that the ledger has released is given up, in favour of an adjustment', async () => {
-  const operator = system.roles.client(PaymentService, 'backoffice')
-  const scope = { merchantId: system.merchant_id, environment: Environment.TEST }
-  const { available } = await system.balance()
-  if (available < 400n) await system.fund(1_000n)
-  const before = await system.balance()
-  system.provider.answer('pending')
-  const { paymentId } = await system.withdraw(400n, { accounts: ['acme'] })
-  // As by a payments database that an older backup has replaced: the ledger knows that the withdrawal failed.
-  await system.roles
-    .client(LedgerService, 'payments')
-    .resolveHold({ ...scope, holdId: `${paymentId}:hold`, resolution: HoldResolution.RELEASE })
-  expect(await system.provider.report(await system.provider.order(system.provider.orders()))).toBe(200)
-  const effectOf = async () =>
-    (await operator.listStuckEffects({})).effects.find((effect) => effect.paymentId === paymentId)
-  const { effectId = '' } = (await eventually(effectOf, (effect) => effect !== undefined)) ?? {}
-  expect(effectId).toBe(`${paymentId}:capture`)
-  expect(await problemsOfData()).toContain(
-    `the payment ${paymentId} of the ledger entry ${paymentId}:hold:resolve`,
-  )
-
-  const act = { paymentId, effectId, reason: 'case 17', operationId: 'give-up' }
-  await expect(operator.giveUpEffect(act)).rejects.toMatchObject({ code: 1005 })
-  const correctionEntryId = `adjust:${system.merchant_id}:correction`
-  await expect(operator.giveUpEffect({ ...act, correctionEntryId })).rejects.toMatchObject({ code: 9000 })
-  const { entry } = await system.roles.client(BalanceService, 'backoffice').adjust({
-    ...scope,
-    currency: 'INR',
-    amount: { minor: -400n },
-    reason: 'was paid',
-    operationId: 'correction',
-    paymentId,
-  })
-  expect(entry?.entryId).toBe(correctionEntryId)
-  for (const field of ['reason', 'operationId', 'effectId'] as const)
-    await expect(operator.giveUpEffect({ ...act, correctionEntryId, [field]: '' })).rejects.toMatchObject({
-      code: 1005,
-    })
-  // The answer can be lost: a repetition changes nothing.
-  for (const _ of [1, 2])
-    expect(await operator.giveUpEffect({ ...act, correctionEntryId })).toMatchObject({
-      payment: { paymentId, status: PaymentStatus.SUCCESS },
-    })
-  expect((await system.events(paymentId, 2)).map(({ event }) => event)).toEqual([
-    'payment.created',
-    'payment.completed',
-  ])
-  expect(await effectOf()).toBeUndefined()
-  expect(await system.balance()).toEqual({ available: before.available - 400n, held: before.held })
-  const [anomaly] = await eventually(
-    () => system.anomalies(paymentId),
-    (found) => found?.[0]?.resolution !== undefined,
-  )
-  expect(anomaly?.resolution).toMatchObject({
-    kind: AnomalyResolutionKind.DISMISSED,
-    note: 'case 17',
-    operationId: 'give-up',
-  })
-  const problems = await problemsOfData()
-  expect(problems.filter((subject) => subject.includes(paymentId))).toEqual([])
 })
 
 // E6, E9

@@ -3,7 +3,6 @@ import { AttachmentStatus } from '#gen/multihub/attachments/v1/attachment_pb.ts'
 import { AttachmentService } from '#gen/multihub/attachments/v1/attachment_service_pb.ts'
 import { PrincipalKind } from '#gen/multihub/backoffice/v1/principal_pb.ts'
 import { PrincipalService } from '#gen/multihub/backoffice/v1/principal_service_pb.ts'
-import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { Environment } from '#gen/multihub/common/v1/environment_pb.ts'
 import { EndpointService } from '#gen/multihub/merchants/v1/endpoint_service_pb.ts'
 import { DeliveryStatus } from '#gen/multihub/notifier/v1/delivery_pb.ts'
@@ -17,9 +16,7 @@ import type { CollectionSpec } from '#lib/store/store.ts'
 import { role as backoffice } from '../../services/backoffice/service.ts'
 import type { ShardStop } from '../../services/balances/domain/shard-stop.ts'
 import { SHARD_STOPS } from '../../services/balances/store/shard-stops.ts'
-import { type Anomaly, newLedgerRefusalAnomaly } from '../../services/payments/domain/anomaly.ts'
-import type { Payment } from '../../services/payments/domain/payment.ts'
-import { postEntryEffect } from '../../services/payments/domain/payment-effects.ts'
+import type { Anomaly } from '../../services/payments/domain/anomaly.ts'
 import { ANOMALIES } from '../../services/payments/store/anomalies.ts'
 import { PAYMENTS } from '../../services/payments/store/payments.ts'
 import { TICKETS } from '../../services/support/tickets/store/tickets.ts'
@@ -134,7 +131,6 @@ function defects(system: SupportSystem, shop: SupportClient) {
       await addStuckEffect(system, 'payments', PAYMENTS, payment_id)
       return payment_id
     },
-    refusedEntry: () => refusedEntry(system, shop),
     /** A stop of a shard that no merchant of the test has. */
     async stoppedShard() {
       const stops = await system.roles.storeOf('balances').collection<ShardStop>(SHARD_STOPS)
@@ -225,35 +221,6 @@ async function uploadedFile(system: SupportSystem, scope: { merchantId: string; 
 
 /** The id of the stuck effects. */
 export const STUCK = 'stuck-effect'
-
-/** A deposit whose credit the ledger refuses permanently, and the adjustment that was booked instead. */
-export async function refusedEntry(system: SupportSystem, shop: SupportClient) {
-  const { payment_id: paymentId } = await paidDeposit(system, shop)
-  const effectId = await addRefusedEntry(system, paymentId)
-  const { entry } = await system.operator(BalanceService).adjust({
-    merchantId: shop.merchant_id,
-    environment: Environment.TEST,
-    currency: 'INR',
-    paymentId,
-    amount: { minor: 5n, currency: 'INR' },
-    reason: PLANTED,
-    operationId: randomUUID(),
-  })
-  return { paymentId, effectId, correctionEntryId: entry?.entryId ?? '' }
-}
-
-/** Adds the stuck effect of a credit that the ledger has refused with 1013, and returns its id. */
-async function addRefusedEntry(system: SupportSystem, payment_id: string): Promise<string> {
-  const payments = await system.roles.storeOf('payments').collection<Payment>(PAYMENTS)
-  const [found] = await payments.find('by_id', { equals: [payment_id] }, { limit: 1 })
-  if (found === undefined) throw new Error(`there is no ${payment_id}`)
-  const at = new Date()
-  const entry = postEntryEffect.newEffect(found, { posting: 'credit' }, { at })
-  const { id } = newLedgerRefusalAnomaly(found, { entry, code: 1013, at })
-  const effects = [...found.effects, { ...entry, tries: 1, stuck: true }]
-  await payments.replace({ ...found, effects, anomalies: [id], stuck_at: at }, found.version)
-  return entry.id
-}
 
 async function addStuckEffect(
   system: SupportSystem,

@@ -77,11 +77,6 @@ const ACTS: Readonly<Record<string, Make>> = {
     paymentId: await world.stuckPayment(),
     effectId: STUCK,
   }),
-  'payments.v1.PaymentService/GiveUpEffect': async (world) => ({
-    ...(await world.refusedEntry()),
-    reason: PLANTED,
-    ...op(),
-  }),
   'backoffice.v1.PersonalDataService/ErasePerson': async (world) => ({
     merchantId: world.merchant_id,
     paymentId: (await world.payment()).payment_id,

@@ -51,11 +51,6 @@ describe('a text that no id is, is 9000 with its field', () => {
       'payment_id',
       (paymentId) => payments().retryEffect({ paymentId, effectId: '1' }),
     ],
-    [
-      'GiveUpEffect',
-      'payment_id',
-      (paymentId) => payments().giveUpEffect({ paymentId, effectId: '1', correctionEntryId: '1' }),
-    ],
     ['ExplainRoute', 'merchant_id', (merchantId) => payments().explainRoute({ merchantId, serviceId: '1' })],
     ['GetTicket', 'ticket_id', (ticketId) => tickets().getTicket({ ticketId })],
     ['ListTickets', 'merchant_id', (merchantId) => tickets().listTickets({ merchantId })],

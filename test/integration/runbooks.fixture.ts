@@ -15,7 +15,6 @@ import { returnAmountEffect } from '../../services/support/chargebacks/domain/ch
 import { keyOfChargeback } from '../../services/support/chargebacks/store/chargebacks.ts'
 import { openSupportStore } from '../../services/support/store/support-store.ts'
 import { eventually } from '../support/eventually.ts'
-import { refusedEntry } from './kept-acts.fixture.ts'
 import type { SupportClient, SupportSystem } from './support.fixture.ts'
 
 /** A situation of an operator: what a block of commands is about, as variables that the operator sets. */
@@ -47,7 +46,6 @@ export const SITUATIONS: readonly Situation[] = [
   situation(['PAYMENT_ID', 'ANOMALY_ID', 'AMOUNT'], openAnomaly),
   situation(['PAYMENT_ID', 'REFUND_ID'], pendingRefund),
   situation(['PAYMENT_ID', 'EFFECT_ID'], stuckCredit),
-  situation(['PAYMENT_ID', 'EFFECT_ID', 'CORRECTION_ID'], correctedCredit),
   situation(['PAYMENT_ID', 'CHARGEBACK_ID', 'EFFECT_ID'], stuckReturn),
   situation(['VERIFICATION_ID'], stoppedShard),
 ]
@@ -148,12 +146,6 @@ async function stuckCredit({ operator }: SupportSystem, shop: SupportClient) {
     (found) => found !== undefined,
   )
   return { PAYMENT_ID: h_id, EFFECT_ID: effect?.effectId ?? '' }
-}
-
-/** A deposit whose credit the ledger refuses permanently, with the adjustment that the operator has booked instead. */
-async function correctedCredit(system: SupportSystem, shop: SupportClient) {
-  const { paymentId, effectId, correctionEntryId } = await refusedEntry(system, shop)
-  return { PAYMENT_ID: paymentId, EFFECT_ID: effectId, CORRECTION_ID: correctionEntryId }
 }
 
 /** The shard of the page, stopped by a verification that found its second batch altered. */

@@ -16,12 +16,6 @@ export const noun: Noun = {
     },
     { name: 'retry', about: 'try an effect of a payment again', rpc: 'retryEffect', id: 'payment_id' },
     {
-      name: 'give-up',
-      about: 'end an effect of a payment that no retry can end, after the balance was corrected',
-      rpc: 'giveUpEffect',
-      id: 'payment_id',
-    },
-    {
       name: 'list-support',
       about: 'list what is stuck in --documents tickets, refunds or chargebacks',
       rpc: 'listStuckEffects',

@@ -31,7 +31,6 @@ export const OPERATOR_RIGHTS: Readonly<Record<string, string>> = {
   'payments.v1.PaymentService/ListWithdrawalRefusals': 'read merchants',
   'payments.v1.PaymentService/ListStuckEffects': 'read',
   'payments.v1.PaymentService/RetryEffect': 'support changes',
-  'payments.v1.PaymentService/GiveUpEffect': 'money changes',
   'payments.v1.PaymentService/ExplainRoute': 'read merchants',
   'payments.v1.PaymentService/SummarizePayments': 'read',
   'payments.v1.PaymentExplanationService/ExplainPayment': 'read',

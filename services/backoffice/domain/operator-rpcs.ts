@@ -183,7 +183,6 @@ export const OPERATOR_RPCS: readonly OperatorRpc[] = [
     listWithdrawalRefusals: read(IN_REQUEST),
     listStuckEffects: read(),
     retryEffect: change('support'),
-    giveUpEffect: change('money'),
     explainRoute: read(IN_REQUEST),
     summarizePayments: read(),
   }),

@@ -6,21 +6,15 @@ import type { Payment } from '#gen/multihub/payments/v1/payment_pb.ts'
 import { MerchantRefundService } from '#gen/multihub/support/v1/merchant_refund_service_pb.ts'
 import { randomHex } from '#lib/base/crypto/random.ts'
 import { uuidv7 } from '#lib/base/ids.ts'
-import { now } from '#lib/base/time.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { role as notifier } from '../../notifier/service.ts'
-import { newLedgerRefusalAnomaly } from '../../payments/domain/anomaly.ts'
-import { requireAdmitted, type StoredPayment } from '../../payments/domain/payment.ts'
-import { postEntryEffect } from '../../payments/domain/payment-effects.ts'
 import { type PaymentsSystem, startPayments } from '../../payments/payments-system.fixture.ts'
-import { findByAnyId, PAYMENTS } from '../../payments/store/payments.ts'
 import { role as support } from '../../support/service.ts'
 import { DOOR_VARIABLES, doorOf, type TestDoor } from '../backoffice.fixture.ts'
 import { role as backoffice } from '../service.ts'
 
 const TIMELINE = 'multihub.backoffice.v1.TimelineService/GetTimeline'
 const APPROVE = 'multihub.support.v1.RefundService/ApproveRefund'
-const GIVE_UP = 'multihub.payments.v1.PaymentService/GiveUpEffect'
 const ADJUST = 'multihub.balances.v1.BalanceService/Adjust'
 
 let system: PaymentsSystem
@@ -196,49 +190,6 @@ test('an adjustment names a payment of its own merchant and environment, by eith
   // A restore can lose the payment of an entry, and one of the test environment is deleted.
   expect(await adjust({ paymentId: uuidv7() })).toMatchObject({ status: 200 })
 })
-
-// P7, O7
-test('an entry that was given up is an act of the timeline, with who did it and why; it needs the right money', async () => {
-  const { paymentId } = await credited()
-  const effectId = await storeRefusedCredit(paymentId)
-  const [helper, money] = [await door.newPrincipal(['support']), await door.newPrincipal(['money'])]
-  const { entry } = await system.roles.client(BalanceService, 'backoffice').adjust({
-    merchantId: system.merchant_id,
-    environment: Environment.TEST,
-    currency: 'INR',
-    amount: { minor: 9n },
-    reason: 'the difference',
-    operationId: uuidv7(),
-    paymentId,
-  })
-  const act = {
-    paymentId,
-    effectId,
-    correctionEntryId: entry?.entryId,
-    operationId: uuidv7(),
-    reason: 'case 17',
-  }
-  expect(await door.call(helper.token, GIVE_UP, act)).toMatchObject({ status: 403 })
-  expect(await door.call(money.token, GIVE_UP, act)).toMatchObject({ status: 200 })
-  const timeline = await timelineOf({ paymentId } as Payment)
-  expect(titlesOf(timeline, 'operator_act')).toEqual([
-    'money called PaymentService/GiveUpEffect: done. Reason: case 17',
-  ])
-  expect(JSON.stringify(timeline.pending)).not.toContain('Stuck')
-})
-
-/** Adds a stuck credit that the ledger has refused with 1013 to a payment, and returns its id. */
-async function storeRefusedCredit(payment_id: string): Promise<string> {
-  const payments = await system.roles.storeOf('payments').collection<StoredPayment>(PAYMENTS)
-  const found = await findByAnyId(payments, payment_id)
-  if (found === undefined) throw new Error(`there is no ${payment_id}`)
-  const at = now()
-  const entry = postEntryEffect.newEffect(requireAdmitted(found), { posting: 'credit' }, { at })
-  const { id } = newLedgerRefusalAnomaly(found, { entry, code: 1013, at })
-  const effects = [...found.effects, { ...entry, tries: 1, stuck: true }]
-  await payments.replace({ ...found, effects, anomalies: [id], stuck_at: at }, found.version)
-  return entry.id
-}
 
 // O15: else the ledger would begin accounts for a merchant that nobody has.
 test('nothing is booked for a merchant that does not exist', async () => {

@@ -57,7 +57,7 @@ export function createBalanceRpc(
         entries.map((one) => shownEntry(one, request.asMerchant)),
       )
     }),
-    getEntry: by(['payments', 'backoffice', 'internal'], async (request) => {
+    getEntry: by(['backoffice', 'internal'], async (request) => {
       const { environment, merchant_id } = scopeOf(request)
       const entry = await ledger.getEntry(
         environment,

@@ -119,19 +119,13 @@ export const recordAnomalyEffect = defineEffect({
   id: ({ payment_id }: StoredPayment, { anomaly_id }) => `${payment_id}:anomaly:${anomaly_id}`,
 })
 
-/**
- * The effect that resolves an anomaly after it is stored: one that the provider's verdict has answered (P4) or, with an
- * `operation_id`, one that a decision of the operator has answered (P7).
- */
+/** The effect that resolves an anomaly which the provider's verdict has answered, after it is stored (P4). */
 export const closeAnomalyEffect = defineEffect({
   kind: 'close_anomaly',
   lane: 'independent',
-  data: { anomaly_id: isText, operation_id: isAbsentOrText, note: isAbsentOrText },
+  data: { anomaly_id: isText },
   id: ({ payment_id }: Payment, { anomaly_id }) => `${payment_id}:close:${anomaly_id}`,
 })
-
-/** The operator's decision that answers an anomaly, and why it was made. */
-type Dismissal = Pick<AnomalyResolution, 'operation_id' | 'note'>
 
 /** The operation that an anomaly is about, and when it was noticed. */
 type AnomalySubject = OperationRef & { readonly at: Date }
@@ -225,21 +219,12 @@ function anomalyEffect(
 }
 
 /**
- * Closes an anomaly, now that its provider has said what was missing (P4, P19), or that the operator has answered it (P7). Changes
- * nothing when the payment has not got that anomaly.
+ * Closes an anomaly, now that its provider has said what was missing (P4, P19). Changes nothing when the payment has not got
+ * that anomaly.
  */
-export function closeAnomaly(
-  payment: Payment,
-  { id, data }: Effect,
-  at: Date,
-  dismissal?: Dismissal,
-): Payment {
+export function closeAnomaly(payment: Payment, { id, data }: Effect, at: Date): Payment {
   if (!payment.anomalies?.includes(id)) return payment
-  const close = {
-    anomaly_id: String(data['anomaly_id']),
-    operation_id: dismissal?.operation_id,
-    note: dismissal?.note,
-  }
+  const close = { anomaly_id: String(data['anomaly_id']) }
   return addEffect(payment, closeAnomalyEffect.newEffect(payment, close, { at, after: id }))
 }
 

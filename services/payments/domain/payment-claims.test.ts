@@ -248,25 +248,6 @@ test('a fact that cannot be true for the payment changes nothing, and does not a
   }
 })
 
-// P7
-test('whatever the ledger has under the id of an entry that was corrected agrees with the payment', () => {
-  const payment = paid(newDeposit())
-  const effect_id = `${payment.payment_id}:credit`
-  const claim = {
-    kind: 'entry',
-    entry_id: effect_id,
-    posting: 'credit',
-    amount: 1n,
-    currency: 'INR',
-  } as const
-  expect(agreesWith(payment, claim)).toBe(false)
-  const corrections = [{ effect_id, entry_id: 'adjust:7001:a', operation_id: 'o', at }]
-  const corrected = { ...payment, corrections }
-  expect(agreesWith(corrected, claim)).toBe(true)
-  expect(adoptClaim(corrected, claim, at)).toBe(corrected)
-  expect(agreesWith(corrected, { ...claim, currency: 'EUR' })).toBe(false)
-})
-
 test('a fact with another amount, currency or posting does not agree with the payment, and changes nothing', () => {
   const begun = newDeposit()
   for (const steps of [[], [paid, requested], ...Object.values(LIVES)]) {

@@ -31,10 +31,7 @@ const STATES_FROM: Readonly<Record<ClaimOf<'refund'>['status'], readonly RefundS
   canceled: ['canceled'],
 }
 
-/**
- * Whether a payment knows a fact that another role states about it, with the same amount; of an entry that the operator has
- * corrected, with any. Pure.
- */
+/** Whether a payment knows a fact that another role states about it, with the same amount. Pure. */
 export function agreesWith(payment: StoredPayment, claim: Claim): boolean {
   const { amount, currency } = claim
   if (currency !== payment.currency) return false
@@ -42,8 +39,7 @@ export function agreesWith(payment: StoredPayment, claim: Claim): boolean {
   if (claim.kind === 'entry')
     return ledgerEntriesOf(payment).some(
       (entry) =>
-        entry.entry_id === claim.entry_id &&
-        (entry.correction_id !== undefined || (entry.posting === claim.posting && entry.amount === amount)),
+        entry.entry_id === claim.entry_id && entry.posting === claim.posting && entry.amount === amount,
     )
   if (!isAdmitted(payment)) return false
   if (claim.kind === 'refund') {

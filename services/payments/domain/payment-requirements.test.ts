@@ -138,28 +138,6 @@ test('what an effect has not stored yet is not required', () => {
   expect(requirementsOfPayment(newReservation())).toEqual([])
 })
 
-// P7
-test('a correction is required in place of the entry that was given up, and of the hold that this would have ended', () => {
-  const correctionOf = (effect_id: string) => ({
-    effect_id,
-    entry_id: 'adjust:7001:a',
-    operation_id: 'o',
-    at,
-  })
-  const { payment: paid } = liveOf(withdrawal(), [to('success')])
-  const corrected = { ...paid, corrections: [correctionOf(`${paid.payment_id}:capture`)] }
-  expect(new Set(required(corrected, 'balances'))).toEqual(new Set(['adjust:7001:a']))
-
-  const { payment: charged, entries } = liveOf(newDeposit(), [
-    to('success'),
-    (payment) => decideChargeback(payment, CHARGEBACK, at).payment,
-  ])
-  const [credit] = entries
-  const { entry_id, ...others } = correctionOf('b-1:debit')
-  const other_debit = { ...charged, corrections: [{ ...others, entry_id }] }
-  expect(required(other_debit, 'balances')).toEqual([credit, entry_id])
-})
-
 test('events of a payment without its own callback address are required for endpoints that get them', () => {
   const eventsOf = (payment: StoredPayment) =>
     requirementsOfPayment(payment).flatMap(({ role, event }) => (role === 'notifier' ? [event] : []))

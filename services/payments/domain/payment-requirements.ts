@@ -29,11 +29,7 @@ export function requirementsOfPayment(payment: StoredPayment): Requirement[] {
     ({ effect_id }) => !effects.some(({ id }) => id === effect_id),
   )
   return [
-    ...entries.map(({ entry_id, correction_id }) => ({
-      role: 'balances' as const,
-      ...of('ledger entry', correction_id ?? entry_id),
-      at,
-    })),
+    ...entries.map(({ entry_id }) => ({ role: 'balances' as const, ...of('ledger entry', entry_id), at })),
     ...returnsOf(payment).map(({ id, claim, at }) => ({
       role: 'support' as const,
       ...of(claim.kind, id),
@@ -76,8 +72,6 @@ interface LedgerEntry {
   readonly entry_id: string
   readonly posting: ClaimedPosting
   readonly amount: bigint
-  /** The entry that the operator has booked instead: whatever the ledger has under `entry_id` is answered by it (P7). */
-  readonly correction_id?: string | undefined
 }
 
 /** The ledger entries that follow from a payment, its refunds and its chargebacks, posted or not. Pure. */
@@ -93,7 +87,7 @@ function entriesOf(payment: Payment): LedgerEntry[] {
     { chargeback_id, amount }: PaymentChargeback,
   ): LedgerEntry => {
     const { id } = postEntryEffect.newEffect(payment, { posting, chargeback_id }, { at })
-    return { effect_id: id, entry_id: id, posting, amount, correction_id: correctionIdOf(payment, id) }
+    return { effect_id: id, entry_id: id, posting, amount }
   }
   return [
     ...entriesOfOperation(operationOf(payment), ended && ended.status === 'success'),
@@ -123,16 +117,7 @@ function entriesOfOperation(
   if (end === undefined || posting === undefined) return hold
   // The ledger gives capture and release of a hold the same id, so that only one of them happens.
   const entry_id = hold_id === undefined ? end.id : `${hold_id}:resolve`
-  // A correction also answers for the hold, which the ledger may have lost or ended otherwise.
-  const correction_id = correctionIdOf(payment, end.id)
-  return [...hold, { effect_id: end.id, entry_id, posting, amount: minor }].map((entry) => ({
-    ...entry,
-    correction_id,
-  }))
-}
-
-function correctionIdOf({ corrections = [] }: Payment, effect_id: string): string | undefined {
-  return corrections.find((correction) => correction.effect_id === effect_id)?.entry_id
+  return [...hold, { effect_id: end.id, entry_id, posting, amount: minor }]
 }
 
 function postedHold(hold_id: string, amount: bigint): LedgerEntry {

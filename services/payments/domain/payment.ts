@@ -98,17 +98,6 @@ export interface PaymentChargeback {
   readonly created_at: Date
 }
 
-/** The entry by which the operator has corrected the balance instead of an entry that the ledger refuses permanently (P7). */
-export interface Correction {
-  /** The effect that would have posted the entry, and that was given up. */
-  readonly effect_id: string
-  /** The correcting entry in the ledger. */
-  readonly entry_id: string
-  /** The id of the operator's decision. */
-  readonly operation_id: string
-  readonly at: Date
-}
-
 /** What all payments have, also those that merchants never see. */
 interface PaymentFields extends EffectDocument {
   readonly merchant_id: string
@@ -173,8 +162,6 @@ interface PaymentFields extends EffectDocument {
   readonly instructions?: Instructions | undefined
   /** The id of the operator's decision that ended the payment; absent when its provider ended it. */
   readonly operator_decision?: string | undefined
-  /** What was booked instead of entries that were given up: each stands for its entry and for the hold that this would have ended. */
-  readonly corrections?: readonly Correction[]
   /** The ids of the effects that recorded anomalies of this payment. */
   readonly anomalies?: readonly string[]
   /** The refunds of a deposit, oldest first (S8). At most one is active. */

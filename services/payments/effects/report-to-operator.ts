@@ -40,21 +40,23 @@ export function bindRecordAnomaly(anomalies: Collection<Anomaly>): BoundEffect<S
   })
 }
 
-/** Resolves an anomaly that the provider's verdict, or another decision of the operator, has answered, unless it is resolved (P4, P7). */
+/** Resolves an anomaly that the provider's verdict has answered, unless the operator was faster (P4). */
 export function bindCloseAnomaly(anomalies: Collection<Anomaly>): BoundEffect<StoredPayment> {
   return bindPaymentEffect(closeAnomalyEffect, {
     lease_ms: LEASE_MS,
     tries_max: RECORD_TRIES_MAX,
-    async run({ id, data: { anomaly_id, operation_id, note = '' } }, { merchant_id }) {
-      const resolution =
-        operation_id === undefined
-          ? ({
-              kind: 'decided_by_provider',
-              operation_id: id,
-              note: 'the provider has decided about it',
-            } as const)
-          : ({ kind: 'dismissed', operation_id, note } as const)
-      await closeAnomaly(anomalies, { merchant_id, anomaly_id }, { ...resolution, at: now() })
+    async run({ id, data: { anomaly_id } }, { merchant_id }) {
+      const note = 'the provider has decided about it'
+      await closeAnomaly(
+        anomalies,
+        { merchant_id, anomaly_id },
+        {
+          kind: 'decided_by_provider',
+          operation_id: id,
+          note,
+          at: now(),
+        },
+      )
       return (payment) => payment
     },
   })

@@ -4,22 +4,17 @@ import type {
   Payment as PaymentProto,
   WithdrawalRefusalSchema,
 } from '#gen/multihub/payments/v1/payment_pb.ts'
-import {
-  type GiveUpEffectRequest,
-  PaymentService,
-  type StuckEffectSchema,
-} from '#gen/multihub/payments/v1/payment_service_pb.ts'
+import { PaymentService, type StuckEffectSchema } from '#gen/multihub/payments/v1/payment_service_pb.ts'
 import { fieldError } from '#lib/contract/errors/public-error.ts'
 import { maskPayment } from '#lib/contract/mask-person.ts'
 import { scopeToProto } from '#lib/contract/merchant-scope.ts'
-import { checkLine, optionalId, requiredId } from '#lib/contract/operator-fields.ts'
+import { optionalId, requiredId } from '#lib/contract/operator-fields.ts'
 import { requiredText } from '#lib/contract/proto-fields.ts'
 import { listStuckEffects, type StuckEffect } from '#lib/patterns/effects/stuck-effects.ts'
 import type { PageRequest } from '#lib/patterns/paging/read-page.ts'
 import { mayReveal } from '#lib/rpc/reveal.ts'
 import { by, type RpcService, rpcService } from '#lib/rpc/service.ts'
 import { log } from '#lib/telemetry/log.ts'
-import type { GivingUp } from '../domain/give-up-entry.ts'
 import type { WithdrawalRefusal } from '../domain/hold-decision.ts'
 import { isAdmitted, type Payment, type StoredPayment } from '../domain/payment.ts'
 import { paymentToProto } from '../domain/payment-to-proto.ts'
@@ -28,7 +23,6 @@ import { PAYMENTS } from '../store/payments.ts'
 import { type CreatePaymentDeps, createPayment } from '../use-cases/create-payment.ts'
 import { type ExplainRouteDeps, explainRoute } from '../use-cases/explain-route.ts'
 import { findPayment, getPayment } from '../use-cases/find-payment.ts'
-import { type GiveUpEffectDeps, giveUpEffect } from '../use-cases/give-up-effect.ts'
 import { listAnomalies } from '../use-cases/list-anomalies.ts'
 import { type ListPaymentsDeps, listPayments } from '../use-cases/list-payments.ts'
 import { listWithdrawalRefusals } from '../use-cases/list-refusals.ts'
@@ -56,7 +50,6 @@ interface PaymentRpcDeps
     SummarizePaymentsDeps,
     ListPaymentsDeps,
     Omit<ResolveAnomalyDeps, 'runner'> {
-  readonly balances: CreatePaymentDeps['balances'] & GiveUpEffectDeps['balances']
   readonly refreshStale: RefreshStalePayment
 }
 
@@ -127,11 +120,6 @@ export function createPaymentRpc(deps: PaymentRpcDeps): RpcService {
       const payment = await retryEffect(deps, payment_id, effect_id)
       return isAdmitted(payment) ? { payment: maskPayment(paymentToProto(payment)) } : {}
     }),
-    giveUpEffect: by(['backoffice'], async (request) => {
-      const payment_id = requiredId(request.paymentId, 'payment_id')
-      const payment = await giveUpEffect(deps, payment_id, givingUpFromProto(request))
-      return { payment: maskPayment(paymentToProto(payment)) }
-    }),
     explainRoute: by(['backoffice', 'internal'], async (request) =>
       routeExplanationToProto(await explainRoute(deps, routeQuestionFromProto(request)), request.asMerchant),
     ),
@@ -162,22 +150,6 @@ function refusalToProto(refusal: WithdrawalRefusal): MessageInitShape<typeof Wit
     errorCode: refusal.error_code,
     createTime: timestampFromDate(refusal.created_at),
     refuseTime: timestampFromDate(refusal.refused_at),
-  }
-}
-
-/** The longest id of an adjustment in the ledger: it has the id of its merchant and the `operation_id`. */
-const ENTRY_ID_MAX = 340
-
-const REASON_MAX = 500
-
-function givingUpFromProto(request: GiveUpEffectRequest): GivingUp {
-  const { correctionEntryId, reason } = request
-  const path = 'correction_entry_id'
-  return {
-    effect_id: requiredText(request.effectId, 'effect_id'),
-    entry_id: checkLine(requiredText(correctionEntryId, path), path, ENTRY_ID_MAX),
-    operation_id: requiredId(request.operationId, 'operation_id'),
-    note: checkLine(requiredText(reason, 'reason'), 'reason', REASON_MAX),
   }
 }
 

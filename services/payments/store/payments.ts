@@ -58,7 +58,6 @@ export const PAYMENTS = {
       'paid_attempt',
       'refunds',
       'chargebacks',
-      'corrections',
       'updated_at',
       'erased_at',
       'effects',

@@ -9,7 +9,7 @@ import {
   type StuckEffect as SupportEffect,
   StuckEffectSchema as SupportEffectSchema,
 } from '#gen/multihub/support/v1/effect_service_pb.ts'
-import { giveUpPaymentEffect, retryPaymentEffect, retrySupportEffect } from '../../forms/stuck.ts'
+import { retryPaymentEffect, retrySupportEffect } from '../../forms/stuck.ts'
 import { ItemList, type ItemListSpec } from '../lists/item-list.tsx'
 import { useTitle } from '../parts/title.ts'
 
@@ -21,7 +21,7 @@ const of_payments: ItemListSpec<PaymentEffect> = {
   items: 'effects',
   desc: PaymentEffectSchema,
   names: ['effectId', 'kind'],
-  acts: [retryPaymentEffect, giveUpPaymentEffect],
+  acts: [retryPaymentEffect],
 }
 
 /** The documents of support that have effects. */
