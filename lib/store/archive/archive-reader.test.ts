@@ -156,6 +156,8 @@ test('a page of a file system that hangs leaves the second read to other callers
 
 test('a read leaves no file open, and a block that inflates to too many bytes is not read', async () => {
   const path = await archiveApart([0])
+  // Without a time limit: a slow disk must not answer first.
+  using _manual = installManualClock()
   const reader = createArchiveReader(directory, { cache_bytes: 0 })
   const [stub] = await readStored()
   if (!stub || !('archived' in stub) || !Array.isArray(stub.archived)) throw new Error('it is not archived')
