@@ -11,7 +11,7 @@ import { ApiVersion } from '#gen/multihub/merchants/v1/credential_pb.ts'
 import { CredentialService } from '#gen/multihub/merchants/v1/credential_service_pb.ts'
 import { MerchantService } from '#gen/multihub/merchants/v1/merchant_service_pb.ts'
 import { role as gateway } from '../../../gateway/service.ts'
-import { eventually } from '../../../test/support/eventually.ts'
+import { eventually, nextMillisecond } from '../../../test/support/eventually.ts'
 import { PATHS, signV1 } from '../../../test/support/sign-request.ts'
 import { role as merchants } from '../../merchants/service.ts'
 import { startDoor, type TestDoor } from '../backoffice.fixture.ts'
@@ -90,11 +90,7 @@ test('lists the requests of the own merchant, the newest first, without a secret
   const ping = await send(merchant, PING)
   const unknown = await send(merchant, { method: 'no.such', params: {} })
   // The filter by time below needs two exchanges with different times.
-  const sent_ms = Date.now()
-  await eventually(
-    async () => Date.now(),
-    (now_ms = sent_ms) => now_ms > sent_ms,
-  )
+  await nextMillisecond()
   const field = await send(merchant, { method: 'gateway.ping', params: { 'asha@example.com': 1 } })
   const forged = await send(merchant, PING, '00'.repeat(32))
   await listed(merchant, [forged, field, unknown, ping])
