@@ -88,4 +88,12 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
     replace: 'tries > 1 || record',
     is_restored: true,
   },
+  {
+    name: 'bytes that no restored file names come back',
+    file: 'services/attachments/store/attachments-store.ts',
+    search: 'return attachment?.upload?.blob_id === blob_id',
+    replace: 'return attachment !== undefined',
+    is_restored: true,
+    has_files: true,
+  },
 ]

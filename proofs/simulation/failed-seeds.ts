@@ -26,4 +26,6 @@ export const FAILED_SEEDS: readonly FailedSeed[] = [
     found: 'a callback that was stored after its call had failed stayed pending (2026-11-29)',
   },
   { seed: 46, found: 'a refund that was erased during its deletion stayed without its c_id (2026-11-29)' },
+  { seed: 7000218, found: 'a restore brought back bytes that no file names (2026-11-29)' },
+  { seed: 7000243, found: 'a restored file without bytes was scanned without end (2026-11-29)' },
 ]

@@ -62,7 +62,8 @@ export async function load(
   await sleep(1_500)
   const { restored_to, load_ms } = plan
   let end_ms = world.scheduler.now_ms() + load_ms
-  const restoring = restored_to && restoreInLoad(world, { restored_to, load_ms }, { history, watch })
+  const restoring =
+    restored_to && restoreInLoad(world, { restored_to, load_ms }, { history, watch, merchants })
   if (restoring !== undefined) {
     end_ms = Number.POSITIVE_INFINITY
     const goOn = (): void => {

@@ -2,7 +2,7 @@ import { BalanceService } from '#gen/multihub/balances/v1/balance_service_pb.ts'
 import { endDay } from './end-day.ts'
 import { endSessions } from './end-sessions.ts'
 import { killUploads } from './end-uploads.ts'
-import { removeOldKey } from './faults/operator-work.ts'
+import { removeOldKey, resealAll } from './faults/operator-work.ts'
 import { type Plan, planOf } from './faults/plan.ts'
 import { type Restore, verifySystem } from './faults/restore.ts'
 import type { StoredDelivery } from './invariants/callbacks.ts'
@@ -96,8 +96,7 @@ export async function simulateSeed(
       restore = await load(world, plan, { history, api, merchants, watch, colleagues, full_merchant })
       is_day_over = world.choicesOf('a day later').chance(DAY_LATER)
       const rest = { history, api, merchants, colleagues, full_merchant, is_day_over, watch }
-      const after = restore ? afterRestore(world, restore) : afterLoad(world, plan, rest)
-      for await (const problem of after) problems.push(problem)
+      for await (const problem of afterLoad(world, plan, restore, rest)) problems.push(problem)
     }
     story()
       .catch((error: unknown) => problems.push(`the simulation failed: ${describe(error)}`))
@@ -117,7 +116,7 @@ export async function simulateSeed(
       is_faultless: plan.faults.size === 0,
       is_day_over,
       ...((restore || plan.pause_days) && { is_day_over: false }),
-      ...(restore && { lost: restore.lost }),
+      ...(restore && { lost: restore.lost, kind: restore.kind }),
     }
     for (const [name, invariant] of Object.entries(restore ? RESTORED_INVARIANTS : INVARIANTS)) {
       for (const problem of invariant(evidence)) problems.push(`${name}: ${problem}`)
@@ -183,21 +182,15 @@ function isAboutLost(problem: string, restore: Restore | undefined): boolean {
   return [...(restore?.lost ?? [])].some((id) => problem.includes(id))
 }
 
-/** What happens after the load of a system that was restored. Yields what is wrong. */
-async function* afterRestore(world: World, { lost, problems }: Restore): AsyncIterable<string> {
-  await settle(world)
-  yield* problems
-  yield* verifySystem(world, lost)
-}
-
 function afterLoad(
   world: World,
   plan: Plan,
+  restore: Restore | undefined,
   rest: AfterLoad & { readonly watch: Watch },
 ): AsyncIterable<string> {
   const { pause_days } = plan
   return pause_days === undefined
-    ? aftermath(world, plan, rest)
+    ? aftermath(world, plan, restore, rest)
     : pauseAndGoOn(world, { ...plan, pause_days }, rest)
 }
 
@@ -207,20 +200,23 @@ type AfterLoad = Workload & { readonly is_day_over: boolean }
 async function* aftermath(
   world: World,
   plan: Plan,
+  restore: Restore | undefined,
   { history, api, merchants, colleagues, is_day_over }: AfterLoad,
 ): AsyncIterable<string> {
   const { operator } = world
+  const is_restored = restore !== undefined
   await settle(world, history)
-  await killUploads(world, plan, { api, history, isOpen: () => true, operator }, merchants)
-  yield* endSessions(world, api, { merchants, is_faultless: plan.faults.size === 0 })
+  if (!is_restored) await killUploads(world, plan, { api, history, isOpen: () => true, operator }, merchants)
+  yield* endSessions(world, api, { merchants, is_faultless: plan.faults.size === 0, is_restored })
+  if (is_restored) await resealAll(world)
   yield* await removeOldKey(world)
-  await replayDead(
-    { history, choices: world.choicesOf('replays'), operator },
-    merchants,
-    deadDeliveries(world),
-  )
+  const replaying = { history, choices: world.choicesOf('replays'), operator }
+  if (!is_restored) await replayDead(replaying, merchants, deadDeliveries(world))
   await settle(world, history)
-  if (is_day_over) yield* endDay(world)
+  if (is_restored) {
+    yield* restore.problems
+    yield* verifySystem(world, restore.lost)
+  } else if (is_day_over) yield* endDay(world)
   // The last of these replaces secrets.
   yield* finalReads(world, api, history, merchants)
   if (colleagues !== undefined) yield* auditVerifies(colleagues)

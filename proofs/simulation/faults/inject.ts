@@ -9,6 +9,7 @@ import { moveAccount } from './move-account.ts'
 import { replaceMasterKey, restart, updateRelease } from './operator-work.ts'
 import { cutPlaceOff, cutRolesOff } from './partition.ts'
 import type { FaultKind, Plan } from './plan.ts'
+import { isRestoring } from './restore.ts'
 import { switchAccount } from './switch-account.ts'
 
 /** Switches the faults of a plan on until `isOver`, then repairs everything. Resolves when every process serves again. */
@@ -26,6 +27,8 @@ export async function injectFaults(world: World, plan: Plan, isOver: () => boole
         for (;;) {
           await sleep(-Math.log(1 - choices.fraction()) * pause_ms)
           if (isOver()) return
+          // A small seed has so many of them that a restored system would never start.
+          if (isRestoring(world)) continue
           const restart = act(world, choices)
           if (restart === undefined) continue
           const tracked = restart.finally(() => restarts.delete(tracked))

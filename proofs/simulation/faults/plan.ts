@@ -199,30 +199,20 @@ function withRefundSeries<P extends Omit<Plan, Exclude<DrawnLater, 'has_files'>>
 /** The share of seeds that are restored, a third of them to each kind of backup. */
 const RESTORED = 0.1
 
-/** Files and keys have restores of their own in the tests: here money is judged. */
 function withRestore(plan: Plan, choices: Choices): Plan {
   if (!choices.chance(RESTORED)) return plan
   const faults = new Map([...plan.faults].filter(([kind]) => !NOT_RESTORED.includes(kind)))
-  return {
-    ...plan,
-    faults,
-    has_files: false,
-    has_backoffice: false,
-    restored_to: choices.pick(['instant', 'ordered', 'between attempts']),
-  }
+  return { ...plan, faults, restored_to: choices.pick(['instant', 'ordered', 'between attempts']) }
 }
 
 /**
  * The commands of the present release read no journal of the next one. A backup may lack what a provider has confirmed, or what
- * an account was or might do.
+ * an account might do.
  */
 const NOT_RESTORED: readonly FaultKind[] = [
-  'master key is replaced',
   'release is updated',
   'provider drops operations',
-  'provider account moves',
   'provider account is switched',
-  ...SCANNER_FAULT_KINDS,
 ]
 
 /** The share of seeds in which days pass between two loads. By this name of the choices no seed of a planted fault is one of them. */

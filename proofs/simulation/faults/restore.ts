@@ -8,30 +8,42 @@ import { unmetRequirements } from '../../../operations/requirements.ts'
 import { documentsOf } from '../invariants/judge.ts'
 import { entriesOf } from '../invariants/ledger.ts'
 import type { RenewableWatch } from '../invariants/watch.ts'
-import type { Choices } from '../parts/random.ts'
 import { copyDocument } from '../parts/store/copy-document.ts'
 import type { StoredBody } from '../parts/store/memory-collection.ts'
 import { openSimulatedStore } from '../parts/store/store.ts'
 import type { History } from '../workload/history.ts'
+import type { SimulatedCredential, SimulatedMerchant } from '../workload/merchants.ts'
+import { OWNED } from '../workload/registrar.ts'
 import { ARCHIVE_DIRECTORY } from '../world/archive.ts'
 import { MASTER_KEYS } from '../world/master-keys.ts'
 import type { World } from '../world/world.ts'
 import type { BackupKind, Plan } from './plan.ts'
 
-/** The documents of a backup, by role and collection. */
+/** The documents of a backup, by role and collection, and the bytes of uploads. */
 interface Backup {
   readonly kind: BackupKind
   readonly contents: ReadonlyMap<RoleName, ReadonlyMap<string, readonly StoredBody[]>>
+  readonly blobs: ReadonlyMap<string, Uint8Array>
+  /** What answers had shown before it began: ids, and how many secrets of each credential. */
+  readonly shown: ReadonlySet<string>
+  readonly secrets: ReadonlyMap<SimulatedCredential, number>
 }
 
-/** Copies all databases while the system runs: at one instant, or one collection after the other. */
+/**
+ * Copies all databases while the system runs: at one instant, or one collection after the other. The bytes of uploads are copied after the
+ * documents, as `backup` does.
+ */
 async function takeBackup(
   world: World,
   kind: BackupKind,
-  choices: Choices,
+  { history, merchants }: Pick<RestoreDeps, 'history' | 'merchants'>,
   replaced = (document: StoredBody): StoredBody => document,
 ): Promise<Backup> {
+  const choices = world.choicesOf('backup')
   const pause_ms = kind === 'ordered' ? choices.pick([10, 100, 400]) : 0
+  const shown = new Set(shownIds(history))
+  const credentials = merchants.flatMap((merchant) => merchant.credentials)
+  const secrets = new Map(credentials.map((credential) => [credential, credential.secrets.length]))
   world.trace.add(`an ${kind} backup begins`)
   const contents = new Map<RoleName, ReadonlyMap<string, readonly StoredBody[]>>()
   for (const { name: role } of world.restored_roles) {
@@ -45,9 +57,14 @@ async function takeBackup(
     }
     contents.set(role, collections)
   }
+  await sleep(choices.between(0, BYTES_AFTER_MAX_MS))
+  const blobs = new Map(world.databases.get('attachments')?.blobs)
   world.trace.add('the backup is complete')
-  return { kind, contents }
+  return { kind, contents, blobs, shown, secrets }
 }
+
+/** How long after the documents the bytes of uploads are copied. */
+const BYTES_AFTER_MAX_MS = 1_000
 
 /**
  * A backup of the instant before a payment went to its next account; `undefined` when none does in time. What the account of
@@ -55,15 +72,16 @@ async function takeBackup(
  */
 async function takeBackupBetweenAttempts(
   world: World,
-  watch: Pick<RenewableWatch, 'listener'>,
+  deps: RestoreDeps,
   limit_ms: number,
 ): Promise<Backup | undefined> {
+  const { watch } = deps
   const moved = Promise.withResolvers<Promise<Backup>>()
   watch.listener = (database, collection, { before, after }) => {
     if (`${database}.${collection}` !== 'payments.payments' || numberOf(before) >= numberOf(after)) return
     watch.listener = undefined
     const replaced = (document: StoredBody): StoredBody => (document === after && before ? before : document)
-    moved.resolve(takeBackup(world, 'between attempts', world.choicesOf('restore'), replaced))
+    moved.resolve(takeBackup(world, 'between attempts', deps, replaced))
   }
   const taken = await withTimeout(moved.promise, limit_ms)
   watch.listener = undefined
@@ -80,6 +98,13 @@ function copyOf(document: StoredBody): StoredBody {
   return copyDocument<StoredBody>(document).document
 }
 
+const restoring = new WeakSet<World>()
+
+/** Whether a system is being restored, and does not serve again yet. */
+export function isRestoring(world: World): boolean {
+  return restoring.has(world)
+}
+
 /** Longer than anything that was sent can be on its way, or slow at a store. */
 const IN_FLIGHT_MS = 30_000
 
@@ -94,9 +119,10 @@ const FOUND_AFTER_MS = 80_000
 async function restoreSystem(
   world: World,
   backup: Backup,
-  watch: Pick<RenewableWatch, 'mute' | 'renew'>,
-): Promise<Pick<Restore, 'lost' | 'problems'>> {
+  { watch, history }: RestoreDeps,
+): Promise<Omit<Restore, 'history_problems'>> {
   const reopen = world.cluster.shut()
+  restoring.add(world)
   await sleep(IN_FLIGHT_MS)
   const before = new Set([...knownIds(world), ...bookedIds(world)])
   watch.mute()
@@ -110,6 +136,7 @@ async function restoreSystem(
       const restored = documents.map((document) => restoreDocument(layout.name, document) as StoredBody)
       reset(restored.filter((document) => document !== undefined))
     }
+  await restoreFiles(world, backup)
   const refused: string[] = []
   if (backup.kind === 'ordered') {
     const checks = await openChecks(world, ADOPTING_ROLES, (role, collection) =>
@@ -120,7 +147,7 @@ async function restoreSystem(
       if (!is_added) refused.push(subject)
     })
   }
-  const problems = refusalProblems(world, refused)
+  const problems = [...refusalProblems(world, refused), ...forget(world, backup, history)]
   for (const { name, afterRestore } of world.restored_roles) await afterRestore?.(openStore(world, name))
   const after = knownIds(world)
   watch.renew(world.databases)
@@ -131,7 +158,53 @@ async function restoreSystem(
   for (const operation of world.provider.operations())
     if (operation.idempotency_key.split(':').some((id) => lost.has(id))) operation.is_forgotten = true
   await reopen()
-  return { lost, problems }
+  restoring.delete(world)
+  return { kind: backup.kind, lost, problems }
+}
+
+/** Puts the bytes of uploads back that the restored documents name. */
+async function restoreFiles(world: World, { blobs }: Backup): Promise<void> {
+  const role = world.restored_roles.find(({ openBlobCheck }) => openBlobCheck !== undefined)
+  const files = role && world.databases.get(role.name)?.blobs
+  if (files === undefined) return
+  const isNeeded = await role?.openBlobCheck?.(openStore(world, role.name))
+  files.clear()
+  for (const [path, bytes] of blobs)
+    if (await isNeeded?.(path.slice(path.lastIndexOf('/') + 1))) files.set(path, bytes)
+}
+
+/** The collections with what answers name. */
+const ANSWERED: readonly (readonly [RoleName, readonly string[]])[] = [
+  ['payments', ['payments']],
+  ['support', ['tickets', 'refunds', 'chargebacks', 'ticket_comments', 'refund_comments']],
+  ['attachments', ['attachments']],
+  ['merchants', ['merchants', ...OWNED]],
+]
+
+/** The ids that answers have shown. */
+function* shownIds({ payments, support, files, created }: History): Iterable<string> {
+  for (const records of [payments, files]) for (const { h_id } of records.values()) if (h_id) yield h_id
+  for (const ids of [support, created]) yield* ids.values()
+}
+
+/**
+ * What was answered after the backup is unknown to the restored system, so that merchants and the operator forget it too. What was answered
+ * before the backup began is in it (R10.1): yields what is not.
+ */
+function* forget({ databases }: World, { shown, secrets }: Backup, history: History): Iterable<string> {
+  const stored = new Set<string>()
+  for (const [role, collections] of ANSWERED)
+    for (const collection of collections)
+      for (const document of documentsOf<object>(databases, role, collection))
+        for (const value of Object.values(document)) stored.add(String(value))
+  for (const id of shown)
+    if (!stored.has(id)) yield `${id} was answered before the backup, and is not restored`
+  for (const answers of [history.support, history.created])
+    for (const [name, id] of answers) if (!stored.has(id)) answers.delete(name)
+  for (const [key, { merchant_id, purpose, number, content, h_id }] of history.files)
+    if (h_id === undefined || !stored.has(h_id))
+      history.files.set(key, { merchant_id, purpose, number, content })
+  for (const [credential, count] of secrets) credential.secrets.length = count
 }
 
 /**
@@ -149,8 +222,16 @@ function refusalProblems(world: World, refused: readonly string[]): readonly str
   ].map((subject) => `restore is wrong about what it cannot add: ${subject}`)
 }
 
+/** What a restore needs of the simulation. */
+interface RestoreDeps {
+  readonly history: History
+  readonly watch: RenewableWatch
+  readonly merchants: readonly SimulatedMerchant[]
+}
+
 /** What a restore in the middle of the load came to. */
 export interface Restore {
+  readonly kind: BackupKind
   /** The ids of the payments, refunds and chargebacks that were lost. */
   readonly lost: ReadonlySet<string>
   /** What is wrong with what `restore` reported. */
@@ -163,16 +244,17 @@ export interface Restore {
 export async function restoreInLoad(
   world: World,
   { load_ms, restored_to }: Pick<Plan, 'load_ms'> & { readonly restored_to: BackupKind },
-  { history, watch }: { readonly history: History; readonly watch: RenewableWatch },
+  deps: RestoreDeps,
 ): Promise<Restore> {
+  const { history } = deps
   const choices = world.choicesOf('restore')
   const waits = restored_to === 'between attempts'
-  const between = waits ? await takeBackupBetweenAttempts(world, watch, load_ms) : undefined
+  const between = waits ? await takeBackupBetweenAttempts(world, deps, load_ms) : undefined
   if (!waits) await sleep(choices.between(0, load_ms))
-  const backup = between ?? (await takeBackup(world, restored_to, choices))
+  const backup = between ?? (await takeBackup(world, restored_to, deps))
   await sleep(choices.between(0, load_ms))
   const history_problems = history.problems.length
-  return { ...(await restoreSystem(world, backup, watch)), history_problems }
+  return { ...(await restoreSystem(world, backup, deps)), history_problems }
 }
 
 /** What `verify` finds wrong, but for what belongs to payments that were lost with the restore. */
@@ -194,8 +276,13 @@ async function openChecks(
   read: (role: RoleName, collection: string) => Iterable<object>,
 ): Promise<ReadonlyMap<RoleName, DataCheck>> {
   const checks = new Map<RoleName, DataCheck>()
-  // No restored seed replaces the master key.
-  const variables = { ...world.variables, MULTIHUB_MASTER_KEYS: MASTER_KEYS.old }
+  const { present, active } = world.master_keys
+  const multihubMasterKeys = present.map((id) => MASTER_KEYS[id]).join(',')
+  const variables = {
+    ...world.variables,
+    MULTIHUB_MASTER_KEYS: multihubMasterKeys,
+    MULTIHUB_ACTIVE_KEY: active,
+  }
   for (const { name, checkData } of world.restored_roles) {
     if (!roles.includes(name) || !world.databases.has(name)) continue
     // The documents are what the role has stored under this declaration.

@@ -29,10 +29,11 @@ export interface AccountWatch {
 /** Within this time every process obeys the operator. */
 const OBEYED_WITHIN_MS = 5_000
 
-/** Makes the watch of one simulation, in which one account moves at most. */
-export function createAccountWatch(): AccountWatch {
-  /** The origin to which each create was sent, since the last confirmation. */
-  const sent_to = new Map<string, string>()
+/**
+ * Makes the watch of one simulation, in which one account moves at most. `sent_to` has the origin to which each create was sent since the
+ * last confirmation, also before a restore (P19.8).
+ */
+export function createAccountWatch(sent_to: Map<string, string>): AccountWatch {
   /** The origins of the disabled accounts, and since when they are. */
   const disabled_ms = new Map<string, number>()
   return {

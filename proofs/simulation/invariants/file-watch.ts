@@ -35,12 +35,14 @@ function createPlaceWatch(): PlaceWatch {
   const statuses = new Map<string, string>()
   const kept = new Set<string>()
   return {
-    *onFile({ after }) {
+    *onFile({ before, after }) {
       const file = after as unknown as StoredFile | undefined
       if (file === undefined) return
       const { attachment_id, status } = file
       statuses.set(attachment_id, status)
-      if (status === 'scanning' && !kept.has(attachment_id))
+      // A restored file may be scanned again, whose place was given back while an ordered backup ran.
+      const is_begun = status === 'scanning' && before?.['status'] !== status
+      if (is_begun && !kept.has(attachment_id))
         yield `the file ${attachment_id} is scanned without a place in the quota`
     },
     *onQuota({ before, after }) {

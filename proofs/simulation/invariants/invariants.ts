@@ -59,7 +59,7 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   approvalsAreExecuted,
 }
 
-/** The invariants that are judged after a restore, which forgets what merchants were shown after the backup (P18, P19). */
+/** The invariants that are judged after a restore, which forgets what merchants were shown after the backup (P18, P19, R10.1). */
 export const RESTORED_INVARIANTS: Readonly<Record<string, Invariant>> = {
   paymentsAreFinal,
   booksAgree,
@@ -72,4 +72,11 @@ export const RESTORED_INVARIANTS: Readonly<Record<string, Invariant>> = {
   refundHoldsFollowFunds,
   chargebacksAgree,
   entriesHaveOwners,
+  mutationsHappenOnce,
+  filesAreUsedOnce,
+  creationsHappenOnce,
+  auditIsWhole,
+  keptActsWereDone,
+  adjustmentsAreAudited,
+  approvalsAreExecuted,
 }

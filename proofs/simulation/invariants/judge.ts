@@ -23,8 +23,9 @@ export interface Evidence {
   readonly is_faultless?: boolean
   /** Whether a day has passed since the last request. */
   readonly is_day_over?: boolean
-  /** The payments, refunds and chargebacks that the system lost when it was restored. */
+  /** The payments, refunds and chargebacks that the system lost when it was restored, to that kind of backup. */
   readonly lost?: ReadonlySet<string>
+  readonly kind?: 'instant' | 'ordered' | 'between attempts'
 }
 
 /** Finds violations in the evidence at the end of a simulation. */

@@ -51,12 +51,15 @@ export const mutationsHappenOnce: Invariant = function* (evidence) {
   ]
   for (const [key, same] of Map.groupBy(keys, (one) => one))
     if (same.length > 1) yield `${key} was made ${same.length} times`
+  // It reads comments after their tickets (docs/operators/backup.md).
+  const is_ordered = evidence.kind === 'ordered'
   const ticket_ids = new Set(tickets.map(({ ticket_id }) => ticket_id))
   for (const { thread_id, comment_id } of comments)
-    if (!ticket_ids.has(thread_id)) yield `the comment ${comment_id} has no ticket`
+    if (!ticket_ids.has(thread_id) && !is_ordered) yield `the comment ${comment_id} has no ticket`
   for (const { ticket_id, event_counts } of tickets) {
     const announced = event_counts['ticket_comment_created'] ?? 0
     const stored = comments.filter((comment) => comment.thread_id === ticket_id).length
-    if (announced !== stored) yield `${ticket_id} has ${stored} comments, and has announced ${announced}`
+    if (announced !== stored && !(is_ordered && announced < stored))
+      yield `${ticket_id} has ${stored} comments, and has announced ${announced}`
   }
 }

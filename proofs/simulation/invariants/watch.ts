@@ -72,16 +72,15 @@ export interface RenewableWatch extends Watch {
 
 /** Makes the watch of one simulation. */
 export function createRenewableWatch(history: History): RenewableWatch {
-  const sent = new Set<string>()
-  const refund_orders: RefundOrder[] = []
+  const sent: SentCreates = { keys: new Set(), origins: new Map(), refund_orders: [] }
   const before_restore: string[] = []
-  let watch = createWatch(history, sent, refund_orders)
+  let watch = createWatch(history, sent)
   let is_muted = false
   const renewable: RenewableWatch = {
     get problems() {
       return [...before_restore, ...watch.problems]
     },
-    refund_orders,
+    refund_orders: sent.refund_orders,
     overdue: (now_ms) => watch.overdue(now_ms),
     withEnded: (databases) => watch.withEnded(databases),
     listener: undefined,
@@ -98,7 +97,10 @@ export function createRenewableWatch(history: History): RenewableWatch {
     },
     renew(databases) {
       before_restore.push(...watch.problems)
-      const renewed = createWatch(history, sent, refund_orders, true)
+      const acts = [...history.acts]
+      history.acts.clear()
+      history.forgotten_acts.clear()
+      const renewed = createWatch(history, sent, true)
       for (const [role, database] of databases)
         for (const { layout, all } of database.collections())
           for (const after of all())
@@ -108,6 +110,7 @@ export function createRenewableWatch(history: History): RenewableWatch {
               { key: keyText(layout, after), before: undefined, after },
               undefined,
             )
+      for (const id of acts) if (!history.acts.has(id)) history.lost_acts.add(id)
       // What a watch says about a document that begins in the middle of its life.
       renewed.problems.length = 0
       watch = renewed
@@ -117,10 +120,16 @@ export function createRenewableWatch(history: History): RenewableWatch {
   return renewable
 }
 
+/** The creates that processes have sent to providers, also before a restore. */
+interface SentCreates {
+  readonly keys: Set<string>
+  readonly origins: Map<string, string>
+  readonly refund_orders: RefundOrder[]
+}
+
 function createWatch(
   history: History,
-  sent: Set<string>,
-  refund_orders: RefundOrder[],
+  { keys, origins, refund_orders }: SentCreates,
   is_restored = false,
 ): Watch & { readonly problems: string[] } {
   const problems: string[] = []
@@ -129,11 +138,11 @@ function createWatch(
   const entries_of = new Map<string, JournalEntry[]>()
   const refusals = new Set<string>()
   const entriesOf = (owner: string): readonly JournalEntry[] => entries_of.get(owner) ?? []
-  const leases = createLeaseWatch(sent)
+  const leases = createLeaseWatch(keys)
   const deliveries = createDeliveryWatch()
   const [files, acts] = [createFileWatch(history.clean_files), createActWatch(history)]
   const expiries = createExpiryWatch()
-  const accounts = createAccountWatch()
+  const accounts = createAccountWatch(origins)
   const [bodies, ends] = [createWholeWatch(), createEndWatch()]
   const report = (problem: string): void => void problems.push(problem)
   return {

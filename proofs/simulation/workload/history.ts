@@ -110,6 +110,8 @@ export interface History {
   /** The acts of the operator that owners have kept, and those that a document no longer has. */
   readonly acts: Set<string>
   readonly forgotten_acts: Set<string>
+  /** The acts that owners had kept before a restore and do not have after it. */
+  readonly lost_acts: Set<string>
   /** What contradicts something that a merchant was shown before. */
   readonly problems: string[]
   /** The deposits whose success a callback has announced. */
@@ -143,6 +145,7 @@ export function createHistory(): History {
     replayed: new Set(),
     acts: new Set(),
     forgotten_acts: new Set(),
+    lost_acts: new Set(),
     problems: [],
     announce: (record) => void announced.add(record),
     creditedOf(merchant_id) {

@@ -98,23 +98,24 @@ async function createRepeatedly(
   create: () => Promise<CreationAnswer>,
 ): Promise<string | undefined> {
   let first: CreationAnswer | undefined
-  for (let answers = 0; answers < ANSWERS_MAX && isOpen(); ) {
+  let answers = 0
+  const observe = (value: CreationAnswer): void => {
+    answers += 1
+    // A restore has forgotten it.
+    if (!history.created.has(name)) first = undefined
+    first ??= value
+    history.created.set(name, first.id)
+    if (value.id !== first.id)
+      history.problems.push(`${name}: its creation made ${first.id}, and ${value.id} after a repetition`)
+    if (value.secret && first.secret && value.secret !== first.secret)
+      history.problems.push(`${name}: a repetition of its creation has another secret`)
+  }
+  while (answers < ANSWERS_MAX && isOpen()) {
     const copies = choices.integer(1, 3)
-    const results = await Promise.allSettled(Array.from({ length: copies }, create))
-    for (const result of results) {
-      if (result.status === 'rejected') {
-        if (isRefusal(result.reason)) history.problems.push(`${name}: its creation was refused`)
-        continue
-      }
-      const { value } = result
-      answers += 1
-      first ??= value
-      history.created.set(name, first.id)
-      if (value.id !== first.id)
-        history.problems.push(`${name}: its creation made ${first.id}, and ${value.id} after a repetition`)
-      if (value.secret && first.secret && value.secret !== first.secret)
-        history.problems.push(`${name}: a repetition of its creation has another secret`)
-    }
+    const results = await Promise.allSettled(Array.from({ length: copies }, () => create().then(observe)))
+    for (const result of results)
+      if (result.status === 'rejected' && isRefusal(result.reason))
+        history.problems.push(`${name}: its creation was refused`)
     await sleep(choices.between(1, choices.pick([10, 300])))
   }
   return first?.id
