@@ -1,10 +1,8 @@
 import { inflateSync } from 'node:zlib'
 import type { RejectionReason } from '#lib/contract/attachments.ts'
 import type { ObjectStream } from './pdf-actions.ts'
-import { NAME_END, namePattern, readDictionary, SPACE, skipSpace } from './pdf-syntax.ts'
+import { NAME_END, namePattern, type PdfObject, readObjects, SPACE } from './pdf-syntax.ts'
 
-/** The keyword that begins an object, or ends one. */
-const OBJECT = /obj(?=[\0\t\n\f\r %<])/g
 /** PDF readers take a stream with `/First` for an object stream, also without its type. */
 const OBJECT_STREAM = new RegExp(`${namePattern('ObjStm')}|${namePattern('First')}`, 'g')
 /** An outline has `/First` too, with a reference. */
@@ -27,12 +25,6 @@ const NUMBER = new RegExp(`^${SPACE}*(\\d{1,10})${NAME_END}(?!${SPACE}+\\d)`)
 const OBJECT_STREAMS_MAX = 1_000
 /** All compressed objects of one file. */
 const OBJECTS_MAX_BYTES = 16 * 1024 * 1024
-
-/** A part of a file. */
-interface Range {
-  readonly begin: number
-  readonly end: number
-}
 
 /**
  * Reads the object streams of a PDF and checks their objects against `active`. A file is malformed when they cannot be read
@@ -78,33 +70,17 @@ function numberOf(dictionary: string, key: 'First' | 'N'): number | undefined {
   return digits === undefined || others.length > 0 ? undefined : Number(digits)
 }
 
-/**
- * The dictionaries of the streams that have one of the `named` positions in them. A reader can begin at any object, so each
- * dictionary must end before the next object: then no reader finds more in it. Returns `undefined` otherwise.
- */
-function findObjectStreams(text: string, named: readonly number[]): readonly Range[] | undefined {
-  const found: Range[] = []
-  let previous_end = 0
+/** The dictionaries of the streams that have one of the `named` positions in them; `undefined` when that is unclear. */
+function findObjectStreams(text: string, named: readonly number[]): readonly PdfObject[] | undefined {
   let next_named = 0
-  // Each byte is read about once. Only in a forged file do the comments behind objects hide other objects again and again.
-  let left_bytes = 2 * text.length
-  for (const { index } of text.matchAll(OBJECT)) {
-    const begin = skipSpace(text, index + 'obj'.length)
-    left_bytes -= begin - index
-    if (left_bytes < 0) return undefined
-    if (!text.startsWith('<<', begin)) continue
-    const dictionary = index < previous_end ? undefined : readDictionary(text, begin)
-    if (dictionary === undefined) return undefined
-    previous_end = dictionary.end
+  return readObjects(text)?.filter(({ begin, end, is_stream }) => {
     while ((named[next_named] ?? text.length) < begin) next_named += 1
-    if (dictionary.is_stream && (named[next_named] ?? text.length) < previous_end)
-      found.push({ begin, end: previous_end })
-  }
-  return found
+    return is_stream && (named[next_named] ?? text.length) < end
+  })
 }
 
 /** Whether each named position lies in one of the dictionaries, or belongs to an outline. */
-function areOnlyIn(text: string, named: readonly number[], dictionaries: readonly Range[]): boolean {
+function areOnlyIn(text: string, named: readonly number[], dictionaries: readonly PdfObject[]): boolean {
   let next = 0
   return named.every((index) => {
     while ((dictionaries[next]?.end ?? text.length) <= index) next += 1

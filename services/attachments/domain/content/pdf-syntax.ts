@@ -75,6 +75,43 @@ export function readDictionary(
   }
 }
 
+/** The keyword that begins an object, or ends one. */
+const OBJECT = /obj(?=[\0\t\n\f\r ()<>[\]{}/%])/g
+/** What is before the keyword that begins an object. Compressed data have the keyword by chance, but hardly with this too. */
+const BEFORE_OBJECT = /[\d\0\t\n\f\r ]/
+
+/** An object as far as it is a dictionary. One of another kind has no length. */
+export interface PdfObject {
+  readonly begin: number
+  readonly end: number
+  readonly is_stream: boolean
+}
+
+/**
+ * The objects in their order. A reader can begin at any object, so each dictionary must end before the next object: then no reader
+ * finds more in it. Returns `undefined` otherwise.
+ */
+export function readObjects(text: string): readonly PdfObject[] | undefined {
+  const found: PdfObject[] = []
+  let previous_end = 0
+  // Each byte is read about once. Only in a forged file do the comments behind objects hide other objects again and again.
+  let left_bytes = 2 * text.length
+  for (const { index } of text.matchAll(OBJECT)) {
+    const begin = skipSpace(text, index + 'obj'.length)
+    left_bytes -= begin - index
+    if (left_bytes < 0) return undefined
+    if (text.startsWith('<<', begin)) {
+      const dictionary = index < previous_end ? undefined : readDictionary(text, begin)
+      if (dictionary === undefined) return undefined
+      previous_end = dictionary.end
+      found.push({ begin, ...dictionary })
+    } else if (BEFORE_OBJECT.test(text.charAt(index - 1))) {
+      found.push({ begin, end: begin, is_stream: false })
+    }
+  }
+  return found
+}
+
 const TOKEN = /[-+.\w]*/y
 
 /**

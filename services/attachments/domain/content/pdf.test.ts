@@ -226,8 +226,35 @@ describe('a PDF', () => {
     ['a font with this name', '<</Resources<</Font<</F 5 0 R>>>>/Length 0>>stream\nendstream'],
     ['a key in a text', '<</Title(/F(a)/F 5 0 R)>>'],
     ['a filter', '<</Length 2/Filter/FlateDecode>>stream\n/F(>>\nendstream'],
+    [
+      'bytes of a stream',
+      '<</Length 9>>stream\n/F<0>1]2>3\nendstream\nendobj\n8 0 obj<</Length 0>>stream\nendstream',
+    ],
+    ['a text with brackets', '<</Title(/F(a)])>>'],
   ])('may have what looks like a file: %s', (_what, object) => {
     expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBeUndefined()
+  })
+
+  const deep = `${'['.repeat(200)}${']'.repeat(200)}`
+  test.each([
+    ['too deep', `<</F(//host/a)/X${deep}/Length 0>>stream`],
+    ['closed twice', '<</F(//host/a)/X 1]/Length 0>>stream'],
+    ['not closed', '<</F(//host/a)/X<</Length 0>>stream'],
+    [
+      'not closed, and the end of an object is in a text',
+      '<</F(//host/a)/X 1]/Y(\nendstream\nendobj)>>stream',
+    ],
+    [
+      'not closed, behind the begin of a stream in a text',
+      '<</Y(\n8 0 obj<<>>stream\n)/F(//host/a)/X 1]>>stream',
+    ],
+    ['behind the begin of a stream in a comment', '%8 0 obj<<>>stream\n<</F(//host/a)/X 1]>>stream'],
+    ['behind what is no dictionary', '<<>>stream\nendstream\nendobj\n8 0 obj)<</F(//host/a)/X 1]>>stream'],
+    ['within the bytes of a stream', '<<>>stream\n8 0 obj<</F(//host/a)/X 1]>>stream\nendstream'],
+    ['in a text of a stream', '<</X(/F(a)])>>stream'],
+  ])('is refused with a file in a dictionary that is unclear: %s', (_what, object) => {
+    const content = pdf('<</Type/Page>>', `${object}\nendstream`)
+    expect(checkContent(content, 'application/pdf')).toBe('malformed')
   })
 
   test('is refused with more keys for files than are read', () => {

@@ -1,7 +1,7 @@
 import type { RejectionReason } from '#lib/contract/attachments.ts'
 import { checkActions } from './pdf-actions.ts'
 import { readObjectStreams } from './pdf-object-streams.ts'
-import { namePattern, readDictionary, SPACE } from './pdf-syntax.ts'
+import { namePattern, readDictionary, readObjects, SPACE } from './pdf-syntax.ts'
 
 /** The end of every PDF, after which only white space may follow. */
 const END = /%%EOF[\0\t\n\f\r ]{0,16}$/
@@ -57,12 +57,31 @@ export function checkPdf(content: Buffer): RejectionReason | undefined {
 
 /** Refuses a stream whose bytes are in another file, such as one on another machine: its dictionary has the file under `/F`. */
 function checkExternalStreams(text: string): RejectionReason | undefined {
+  const unclear: number[] = []
   let left_bytes = READS_MAX * text.length
   for (const { index } of text.matchAll(FILE)) {
     const dictionary = readDictionary(text, index + 1, true)
     if (dictionary?.is_stream) return 'active_content'
+    if (dictionary === undefined) unclear.push(index)
     left_bytes -= (dictionary?.end ?? text.length) - index
     if (left_bytes < 0) return 'malformed'
   }
-  return undefined
+  return areKeysOfNoStream(text, unclear) ? undefined : 'malformed'
+}
+
+/**
+ * Whether none of these keys, from which no end of a dictionary can be read, is in the dictionary of a stream. Compressed data have such
+ * keys by chance. A key behind the dictionary of a stream is in its data, and one in another dictionary is in a text of it. Where the
+ * next `endstream` is says nothing: it can be in a text too.
+ */
+function areKeysOfNoStream(text: string, keys: readonly number[]): boolean {
+  if (keys.length === 0) return true
+  const objects = readObjects(text)
+  if (objects === undefined) return false
+  let next = 0
+  return keys.every((key) => {
+    while ((objects[next]?.begin ?? text.length) <= key) next += 1
+    const object = objects[next - 1]
+    return object !== undefined && key < object.end !== object.is_stream
+  })
 }
