@@ -106,8 +106,8 @@ export const MONEY_TEST_MUTATIONS: readonly TestMutation[] = [
   {
     name: 'one origin takes all places of its merchant',
     file: 'services/notifier/pipeline/slots.ts',
-    search: 'origin: { all: Number.POSITIVE_INFINITY, unproven: 64,',
-    replace: 'origin: { all: Number.POSITIVE_INFINITY, unproven: 128,',
+    search: 'origin: { all: 256, unproven: 64,',
+    replace: 'origin: { all: 512, unproven: 128,',
     tests: ['services/notifier/pipeline/pipeline.fairness.test.ts'],
   },
   {

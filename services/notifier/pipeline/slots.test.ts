@@ -38,6 +38,18 @@ function take(slots: Slots, changes: Partial<SlotUser> = {}): Slot | undefined {
 /** The user of a scope that `changes` does not name. */
 const userIn = (scope: SlotScope): Partial<SlotUser> => ({ destination_key: `${kindOf(scope)}:a` })
 
+test.each<[SlotScope, SlotScope]>([
+  ['endpoint', 'host'],
+  ['endpoint', 'merchant'],
+  ['origin', 'host'],
+  ['origin', 'merchant'],
+  ['host', 'process'],
+  ['merchant', 'process'],
+])('no limit of the scope %s is above the one of the scope %s', (scope, wider) => {
+  for (const kind of ['all', 'unproven', 'sick', 'retry'] as const)
+    expect(SLOT_LIMITS[scope][kind]).toBeLessThanOrEqual(SLOT_LIMITS[wider][kind])
+})
+
 test.each<[SlotScope, Partial<SlotUser> | undefined]>([
   ['process', undefined],
   ['merchant', { merchant_id: '7002' }],

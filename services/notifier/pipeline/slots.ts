@@ -21,8 +21,7 @@ export const SLOT_LIMITS: Readonly<Record<SlotScope, SlotLimits>> = {
   process: { all: 2_048, unproven: 1_024, sick: 512, retry: 1_024 },
   merchant: { all: 512, unproven: 128, sick: 128, retry: 256 },
   host: { all: 256, unproven: 192, sick: 64, retry: 128 },
-  // All attempts to an origin are at its host, which bounds them.
-  origin: { all: Number.POSITIVE_INFINITY, unproven: 64, sick: 32, retry: 128 },
+  origin: { all: 256, unproven: 64, sick: 32, retry: 128 },
   endpoint: { all: 64, unproven: 32, sick: 32, retry: 32 },
 }
 
