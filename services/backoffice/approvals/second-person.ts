@@ -99,7 +99,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
     return (await approvals.update(approval_id, (current) => executed(current, error_code))) ?? approval
   }
 
-  const guard: SecondPerson = async (call, send, metadata) => {
+  const guard: SecondPerson = async (call, send, beginSending) => {
     const rpc = nameOfRpc(call.rpc.method)
     if (DECISIONS.includes(rpc)) {
       const approval = await approvals.get(checkLine(idOf(call.request, 'approvalId'), 'approval_id'))
@@ -115,7 +115,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       const status = statusAt(present, now())
       if (status !== 'approved' && status !== 'executed') throw waits(present)
       // An approved call is executed once, also after its approval would have expired. From here on it may be done.
-      metadata()
+      beginSending()
       await execute(present)
       return send({ [APPROVAL_HEADER]: present.approval_id })
     }
@@ -137,7 +137,7 @@ export function startSecondPerson(deps: SecondPersonDeps) {
       now(),
     )
     // The stored proposal shows what came of the act, should this process be lost before it writes that (O4).
-    const audit_id = metadata()[AUDIT_HEADER]
+    const audit_id = beginSending()[AUDIT_HEADER]
     const act = audit_id === undefined ? {} : { act: { audit_id, is_over: false } }
     throw waits(await withRequest({ ...currentRequest(), ...act }, () => approvals.insertOrGet(proposal)))
   }

@@ -14,11 +14,17 @@ export interface OperatorCall {
   readonly reason: string | undefined
 }
 
-/** Returns the metadata that the owner may keep of an act, to be called when something is about to be sent or stored: not before. */
-export type ActMetadata = () => Readonly<Record<string, string>>
+/**
+ * Notes that something of an act is about to be sent or stored: an error without an answer leaves its outcome unknown from then on.
+ * Returns the metadata that the owner may keep of the act.
+ */
+export type BeginSending = () => Readonly<Record<string, string>>
 
-/** Carries out a call that changes something or reveals personal data. `run` calls the owner, or throws before it has called `metadata`. */
-export type Act = (call: OperatorCall, run: (metadata: ActMetadata) => Promise<Message>) => Promise<Message>
+/** Carries out a call that changes something or reveals personal data. `run` calls `beginSending`, then the owner; or it throws before. */
+export type Act = (
+  call: OperatorCall,
+  run: (beginSending: BeginSending) => Promise<Message>,
+) => Promise<Message>
 
 /**
  * Runs before the call of the owner: returns the result of `send`, or throws if the call needs a second person first (O5). The call of
@@ -27,7 +33,7 @@ export type Act = (call: OperatorCall, run: (metadata: ActMetadata) => Promise<M
 export type SecondPerson = (
   call: OperatorCall,
   send: (metadata?: Readonly<Record<string, string>>) => Promise<Message>,
-  metadata: ActMetadata,
+  beginSending: BeginSending,
 ) => Promise<Message>
 
 /** Records a call that was refused for a missing right, before its message was read. Never rejects. */

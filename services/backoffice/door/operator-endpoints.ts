@@ -26,7 +26,7 @@ import { withinMerchant } from './merchant-scope.ts'
 import { fieldsOf, idOf } from './message-fields.ts'
 import {
   type Act,
-  type ActMetadata,
+  type BeginSending,
   type RefusedCall,
   reasonOf,
   type SecondPerson,
@@ -132,20 +132,20 @@ function createForwarder(
     const is_act = rpc.changes || reveals(rpc, principal, given)
     const reason = reasonOf(given, context.requestHeader)
     const call = { rpc, principal, request: given, reason: reason === 'malformed' ? undefined : reason?.text }
-    const run = async (metadata: ActMetadata): Promise<Message> => {
+    const run = async (beginSending: BeginSending): Promise<Message> => {
       checkForm(rpc, principal, given)
       if (reason === 'malformed') throw wrongReason()
       const request = rpc.is_booking ? await checkedBooking(given, callOwner) : given
       const sealToken = page_tokens?.open(request, principal.principal_id)
       const callUnary = (of_approval: Readonly<Record<string, string>> = {}): Promise<Message> =>
         callOwner(method, request, {
-          headers: { ...metadata(), ...of_approval, [PRINCIPAL_HEADER]: principal.principal_id },
+          headers: { ...beginSending(), ...of_approval, [PRINCIPAL_HEADER]: principal.principal_id },
           // An act goes on when its caller has gone, so that its outcome becomes known.
           ...(is_act ? {} : { signal: context.signal }),
         })
       const send = isUnary(method) ? callUnary : () => openStream(rpc, request, context, streams)
       const answer = await (merchant_id === undefined
-        ? secondPerson({ ...call, request }, send, metadata)
+        ? secondPerson({ ...call, request }, send, beginSending)
         : withinMerchant({ rpc, request, merchant_id }, callOwner, send))
       sealToken?.(answer)
       return answer
@@ -169,8 +169,7 @@ async function checkedBooking(request: Message, callOwner: CallOwner): Promise<M
   for (const field of ['merchantId', 'environment'])
     if (idOf(payment, field) !== idOf(request, field))
       throw fieldError(9000, 'payment_id', 'a payment of this merchant and environment')
-  const named = { ...request, paymentId: idOf(payment, 'paymentId') }
-  return named
+  return Object.assign({ ...request }, { paymentId: idOf(payment, 'paymentId') })
 }
 
 async function findPayment(paymentId: string, callOwner: CallOwner): Promise<Message | undefined> {
