@@ -35,6 +35,8 @@ export interface AuthenticationSettings {
   /** The SHA-256 of the first token (O3). */
   readonly first_token: string | undefined
   readonly audience: Audience
+  /** The OpenID provider; `undefined` without one. */
+  readonly oidc_issuer: string | undefined
   /** Whether a group of the OpenID provider has the right `admin`; the first token never counts then (O15). */
   readonly has_admin_group: boolean
 }
@@ -65,11 +67,11 @@ export const FIRST_PRINCIPAL: Principal = {
  */
 export function createPrincipalAuthenticator(
   { principals, sessions, site }: AuthenticationDeps,
-  { first_token, audience, has_admin_group }: AuthenticationSettings,
+  { first_token, audience, oidc_issuer, has_admin_group }: AuthenticationSettings,
 ): AuthenticatePrincipal {
   const by_token = createCachedRead((sha256) => principals.findByToken(sha256))
   const by_id = createCachedRead((principal_id) => principals.get(principal_id))
-  const admin = createCachedRead(() => principals.hasAdmin(now()))
+  const admin = createCachedRead(() => principals.hasAdmin(now(), oidc_issuer))
   const wrong_tokens = createWrongTokens()
 
   async function principalOfToken(sha256: string): Promise<Principal | undefined> {

@@ -69,17 +69,17 @@ export async function openPrincipals(store: Store) {
         const next = decide(current)
         return next && documentOf(next, current.payload_hash)
       }),
-    /** Whether a principal with the right `admin` may call at this time (O15.1). */
-    async hasAdmin(at: Date): Promise<boolean> {
+    /** Whether a principal with the right `admin` may call at this time (O15.1). `issuer` is the configured OpenID provider. */
+    async hasAdmin(at: Date, issuer: string | undefined): Promise<boolean> {
       const admins = await collection.find('admins', {}, { limit: ADMINS_READ_MAX })
-      return admins.some((admin) => isActive(admin, at) && canSignIn(admin))
+      return admins.some((admin) => isActive(admin, at) && canSignIn(admin, issuer))
     },
   }
 }
 
 /** Whether anything proves who it is. Nobody could issue the first token of the only administrator. */
-function canSignIn({ tokens, identity }: Principal): boolean {
-  return tokens.length > 0 || identity !== undefined
+function canSignIn({ tokens, identity }: Principal, issuer: string | undefined): boolean {
+  return tokens.length > 0 || (issuer !== undefined && identity?.issuer === issuer)
 }
 
 /** The stored form. Fields of another stored form that no longer hold are left out. */

@@ -17,3 +17,16 @@ test('a person is another one at another provider, and the same one under anothe
   expect(renamed.principal_id).toBe(first.principal_id)
   expect(renamed.name).toBe(`A B${'x'.repeat(125)}`)
 })
+
+// O15.1
+test('an administrator of a provider that is not configured any more does not keep the first token from counting', async () => {
+  await using opened = await openTestStore()
+  const principals = await openPrincipals(opened.store)
+  await signInPerson(principals, { ...ASHA, rights: ['admin'] }, { holds_back: false })
+  const hasAdmin = (issuer: string | undefined) => principals.hasAdmin(new Date(), issuer)
+  expect(await Promise.all([ASHA.issuer, 'https://other.example', undefined].map(hasAdmin))).toEqual([
+    true,
+    false,
+    false,
+  ])
+})
