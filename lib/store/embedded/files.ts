@@ -47,7 +47,10 @@ export async function openFiles(parent: string, name: string): Promise<Blobs> {
     },
     async get(id) {
       const path = pathOf(id)
-      return (await exists(path)) ? readPath(path) : undefined
+      if (await exists(path)) return readPath(path)
+      // Without its directory, as on a disk that was taken away, nothing says that the blob does not exist.
+      await disk(() => stat(directory))
+      return undefined
     },
     async delete(id) {
       const path = pathOf(id)
