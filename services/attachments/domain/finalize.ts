@@ -63,7 +63,7 @@ export function applyScan(attachment: Attachment, result: ScanResult, at: Date):
   return { ...attachment, scan_skipped, status: 'ready', unused_until, updated_at: at, effects }
 }
 
-/** The attachment after its bytes were found to be gone (F5.4). */
+/** The attachment after its bytes were lost (F5.4). No reason says so: that what is stored is not what was announced comes nearest. */
 export function applyMissingBytes(attachment: Attachment, at: Date): Attachment {
   return attachment.status === 'scanning' ? reject(attachment, 'sha256_mismatch', at) : attachment
 }

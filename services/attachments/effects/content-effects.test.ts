@@ -122,6 +122,24 @@ describe('the check of a file', () => {
     await expect(inspect(inspection)).rejects.toThrow('are missing')
   })
 
+  // F5.4: not for its age alone, and not while the store fails.
+  test('rejects an old file only when its bytes are lost', async () => {
+    using clock = installManualClock()
+    const old = finalized('one')
+    clock.stepWall(24 * 3_600_000)
+    const accepted = { run: async () => ({ reason: undefined, has_formulas: false }), close: async () => {} }
+    expect(await inspect(bindInspectContent(oneFile(), scanner, accepted), old)).toMatchObject({
+      status: 'scanning',
+    })
+    const down: Blobs = { ...files, get: () => Promise.reject(new Error('down')) }
+    await expect(inspect(bindInspectContent(down, scanner, accepted), old)).rejects.toThrow('down')
+    const lost: Blobs = { ...files, get: async () => undefined }
+    expect(await inspect(bindInspectContent(lost, scanner, accepted), old)).toMatchObject({
+      status: 'rejected',
+      reason: 'sha256_mismatch',
+    })
+  })
+
   test('is repeated when it fails for another reason', async () => {
     const inspection = bindInspectContent(oneFile(), scanner, failingCheck(new Error('closed')))
     await expect(inspect(inspection)).rejects.toThrow('closed')
@@ -135,8 +153,10 @@ function failingCheck(error: Error): ContentCheck {
 }
 
 /** The attachment after its inspection. */
-async function inspect({ run }: BoundEffect<Attachment>): Promise<Attachment> {
-  const scanning = finalized('one')
+async function inspect(
+  { run }: BoundEffect<Attachment>,
+  scanning: Attachment = finalized('one'),
+): Promise<Attachment> {
   const effect = scanning.effects.find((one) => inspectContentEffect.matches(one))
   if (effect === undefined) throw new Error('no inspection')
   return (await run(effect, { ...scanning, version: 1 }))(scanning)

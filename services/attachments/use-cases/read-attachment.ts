@@ -8,6 +8,7 @@ import { PublicError } from '#lib/contract/errors/public-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { type AttachmentLink, type LinkKind, sealLink } from '#lib/patterns/attachment-link.ts'
 import type { Blobs, Stored } from '#lib/store/store.ts'
+import { log } from '#lib/telemetry/log.ts'
 import { type Attachment, type AttachmentIdentity, statusAt } from '../domain/attachment.ts'
 import { keyOfAttachment } from '../store/attachments-store.ts'
 import type { AttachmentsDeps } from './deps.ts'
@@ -60,20 +61,25 @@ export async function readBytes(files: Blobs, blob_id: string): Promise<AsyncIte
   return bytes
 }
 
-/** Longer than any server that misses the last writes is asked. */
+/**
+ * A MongoDB server can answer for some seconds without the newest writes, after another one has become the primary. Bytes that are
+ * still not found after this time, which is far longer, are lost.
+ */
 const MISSING_AFTER_MS = 15 * 60_000
 
 /**
- * Reads the bytes of a file that is scanned; `undefined` when they are gone, because the file was rejected while a backup ran and was restored
- * as it had been before (F5.4). Throws `Unavailable` while it is too early to say so.
+ * Reads the bytes of a file that is scanned; `undefined` when they are lost (F5.4). All bytes of an upload are stored before its file names
+ * them, so none are still on their way. Throws `Unavailable` in the first 15 minutes after the finalize, and when the store fails.
  */
 export async function readScannedBytes(
   files: Blobs,
   blob_id: string,
-  { updated_at }: Pick<Attachment, 'updated_at'>,
+  { attachment_id, updated_at }: Pick<Attachment, 'attachment_id' | 'updated_at'>,
 ): Promise<AsyncIterable<Uint8Array> | undefined> {
-  const is_early = now().getTime() < updated_at.getTime() + MISSING_AFTER_MS
-  return is_early ? await readBytes(files, blob_id) : await files.get(blob_id)
+  if (now().getTime() < updated_at.getTime() + MISSING_AFTER_MS) return await readBytes(files, blob_id)
+  const bytes = await files.get(blob_id)
+  if (bytes === undefined) log.error({ attachment_id }, 'the bytes of a file are lost; it is rejected')
+  return bytes
 }
 
 /** How long a download link works (F6). */
