@@ -160,6 +160,9 @@ test('a database with a collection that is not declared is refused', async () =>
   )
 })
 
+const UNFINISHED =
+  'was not finished: unless it still runs, stop all processes, drop all databases of the system and restore again'
+
 const server = await mongodbForTests()
 if ('skip' in server) test.skip(`backups of MongoDB: ${server.skip}`, () => {})
 else
@@ -183,10 +186,9 @@ else
       await client.db(database).dropDatabase()
       const outcomes = await Promise.allSettled([openTarget(), openTarget()])
       expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
-      const unfinished = 'was not finished: drop all databases of the system and restore again'
-      await expect(openTarget()).rejects.toThrow(unfinished)
+      await expect(openTarget()).rejects.toThrow(UNFINISHED)
       const opened = await openStore({ database, mongodb_uri: uri, timeout_ms: HANG_LIMIT_MS })
-      await expect(opened.collection(ITEMS)).rejects.toThrow(unfinished)
+      await expect(opened.collection(ITEMS)).rejects.toThrow(UNFINISHED)
       await opened.close()
 
       await client.db(database).dropDatabase()
@@ -204,34 +206,34 @@ else
       await moved.close()
     })
 
-    test('a restore whose databases are complete, and that was killed before its end, is ended by the next one', async () => {
+    test('a restore that was killed among its last steps is refused until all databases are dropped', async () => {
       const place = { mongodb_uri: uri }
       const last = `${database}-2`
-      const databases = [database, last]
-      const openTarget = () => openRestoreTarget(place, databases)
+      const openTarget = () => openRestoreTarget(place, [database, last])
       const openItems = async (name: string) => {
         const store = await openStore({ ...place, database: name, timeout_ms: HANG_LIMIT_MS })
         await store.collection(ITEMS).finally(() => store.close())
       }
       const { dropCollection } = Db.prototype
+      const drop = jest.spyOn(Db.prototype, 'dropCollection')
       try {
-        for (const killed_at of [1, 2]) {
-          await Promise.all(databases.map((name) => client.db(name).dropDatabase()))
-          const target = await openTarget()
-          let drops = 0
-          const drop = jest.spyOn(Db.prototype, 'dropCollection')
-          drop.mockImplementation(function (this: Db, ...parameters) {
-            drops += 1
-            return drops === killed_at
-              ? Promise.reject(new Error('killed'))
-              : dropCollection.apply(this, parameters)
-          })
-          await expect(target.finish()).rejects.toThrow('killed')
-          drop.mockRestore()
-          await expect(openItems(last)).rejects.toThrow('is complete but for its end: repeat it')
-          await expect(openTarget()).rejects.toThrow('is complete, and is ended now: verify it')
-          for (const name of databases) await openItems(name)
-        }
+        const target = await openTarget()
+        const store = await target.open(database)
+        await (await store.collection<object>(ITEMS)).insert(DOCUMENT)
+        await store.close()
+        drop.mockImplementation(function (this: Db, ...parameters) {
+          if (this.databaseName === last) return Promise.reject(new Error('killed'))
+          return dropCollection.apply(this, parameters)
+        })
+        await expect(target.finish()).rejects.toThrow('killed')
+        drop.mockRestore()
+        await expect(openTarget()).rejects.toThrow(`${last} ${UNFINISHED}`)
+        await client.db(database).dropDatabase()
+        await expect(openTarget()).rejects.toThrow(`${last} ${UNFINISHED}`)
+        await expect(openItems(last)).rejects.toThrow(`${last} ${UNFINISHED}`)
+        await client.db(last).dropDatabase()
+        await (await openTarget()).finish()
+        for (const name of [database, last]) await openItems(name)
       } finally {
         jest.restoreAllMocks()
         await client.db(last).dropDatabase()

@@ -6,21 +6,12 @@ import type { RestoreTarget } from '../maintenance.ts'
 import { openMongodb } from '../mongodb.ts'
 import type { MongoCalls } from './calls.ts'
 import { connectMongodb, openDatabase } from './connect.ts'
-import {
-  completeRestoreMark,
-  isRestoreComplete,
-  markUnfinishedRestore,
-  refuseUnfinishedRestore,
-  removeRestoreMark,
-} from './unfinished-restore.ts'
+import { markUnfinishedRestore, refuseUnfinishedRestore, removeRestoreMark } from './unfinished-restore.ts'
 
 const TIMEOUT_MS = 30_000
 const CONNECTIONS_MAX = 100
 
-/**
- * Restores into databases without documents. Each is marked until all are complete, so that no process starts on it. Ends a restore
- * that was killed when all were complete, and throws `Unavailable` which says so.
- */
+/** Restores into databases without documents. Each is marked until all are complete, so that no process starts on it. */
 export async function openMongodbRestore(
   uri: Secret,
   databases: readonly string[],
@@ -40,26 +31,14 @@ export async function openMongodbRestore(
       await client.close()
     }
   }
-  let is_complete = false
-  await withDatabases(async (db, calls) => {
-    is_complete ||= await isRestoreComplete(db, calls)
-  })
-  if (is_complete) {
-    await withDatabases(removeRestoreMark)
-    throw new Unavailable('the earlier restore of these databases is complete, and is ended now: verify it')
-  }
-  await withDatabases(async (db, calls) => {
-    await refuseUnfinishedRestore(db, calls)
-    await refuseDocuments(db, calls)
-  })
+  // Of all before their documents: a restore that was killed while it removed the marks has left databases with documents only.
+  await withDatabases(refuseUnfinishedRestore)
+  await withDatabases(refuseDocuments)
   await withDatabases(markUnfinishedRestore)
   return {
     open: (database) =>
       openMongodb({ uri, ...limits, database, schema: 'create', start_wait, is_restore: true }),
-    async finish() {
-      await withDatabases(completeRestoreMark)
-      await withDatabases(removeRestoreMark)
-    },
+    finish: () => withDatabases(removeRestoreMark),
   }
 }
 
