@@ -27,7 +27,7 @@ export function systemErrorCode(error: unknown): unknown {
 }
 
 /** For `catch`: adds the path to the error of the system, which does not name an open file, and throws it. */
-export function naming(path: string): (error: unknown) => never {
+export function withPath(path: string): (error: unknown) => never {
   return (error) => {
     if (systemErrorCode(error) !== undefined) Object.assign(error as object, { path })
     throw error

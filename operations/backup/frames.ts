@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { naming, systemErrorCode } from '#lib/base/files.ts'
+import { systemErrorCode, withPath } from '#lib/base/files.ts'
 import { StartError } from '#lib/base/start-error.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { BlobGone } from '#lib/store/errors.ts'
@@ -41,9 +41,9 @@ export async function writeFrames(
     for await (const block of encrypt(blocksOf(frames, () => (count += 1)))) {
       hash.update(block)
       bytes += block.length
-      await handle.appendFile(block).catch(naming(path))
+      await handle.appendFile(block).catch(withPath(path))
     }
-    await handle.sync().catch(naming(path))
+    await handle.sync().catch(withPath(path))
     return { bytes, frames: count, sha256: hash.digest('hex') }
   } finally {
     await handle.close()

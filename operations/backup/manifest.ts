@@ -2,7 +2,7 @@ import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { keyIdOfSignature, type Signer } from '#lib/base/crypto/signer.ts'
-import { naming, syncDirectory, systemErrorCode } from '#lib/base/files.ts'
+import { syncDirectory, systemErrorCode, withPath } from '#lib/base/files.ts'
 import { Unavailable } from '#lib/contract/errors/unavailable.ts'
 import { createFile } from './frames.ts'
 
@@ -64,8 +64,8 @@ export async function writeManifest(
   const handle = await createFile(draft)
   onCreated?.(draft)
   try {
-    await handle.writeFile(`${text}\n`).catch(naming(draft))
-    await handle.sync()
+    await handle.writeFile(`${text}\n`).catch(withPath(draft))
+    await handle.sync().catch(withPath(draft))
   } finally {
     await handle.close()
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { randomHex } from '#lib/base/crypto/random.ts'
-import { makeDirectory, naming, syncDirectory } from '#lib/base/files.ts'
+import { makeDirectory, syncDirectory, withPath } from '#lib/base/files.ts'
 import { now } from '#lib/base/time.ts'
 import type { ArchivePlace } from './archived-document.ts'
 import { archiveFileName, BLOCK_BYTES_MAX } from './archived-document.ts'
@@ -63,8 +63,8 @@ async function createFileIn(directory: string, collection: string): Promise<Arch
     name,
     async append(lines) {
       const block: Buffer = await deflate(Buffer.concat(lines.flatMap((line) => [line, NEWLINE])))
-      await writeWhole(handle, block, offset).catch(naming(path))
-      await handle.sync()
+      await writeWhole(handle, block, offset).catch(withPath(path))
+      await handle.sync().catch(withPath(path))
       if (offset === 0) await syncDirectory(directory)
       const place = { file: name, offset, bytes: block.length }
       offset += block.length
