@@ -121,12 +121,16 @@ async function loadBlobs(
   for await (const { id, bytes } of blobsOfFrames(frames)) {
     try {
       if (await isNeeded(id)) await blobs.put(id, bytes)
-      // The next blob begins after the last of them.
-      else for await (const _skipped of bytes);
+      else await skip(bytes)
     } catch (error) {
       if (!(error instanceof BlobGone)) throw error
     }
   }
+}
+
+/** Reads a blob to its end, after which the next one begins. */
+async function skip(bytes: AsyncIterable<unknown>): Promise<void> {
+  for await (const _piece of bytes);
 }
 
 /**
