@@ -22,11 +22,15 @@ import { findRefund, holdIdOfRefund, requireRefund } from './refund.ts'
 export type Posting = 'credit' | 'capture' | 'release' | 'debit' | 'return'
 
 /**
- * The reason of the entry that ends a hold. The ledger keeps it, so a restore knows from the release of a hold how its operation ended.
+ * The reason with which the hold of a canceled withdrawal is released. The ledger keeps it, and a restore ends the withdrawal by it
+ * (P19.13). Its wording is stored: it must never change.
  */
+export const CANCELED_WITHDRAWAL_REASON = 'withdrawal canceled'
+
+/** The reason of the entry that ends a hold: for people, but for `CANCELED_WITHDRAWAL_REASON`, which a restore reads. */
 export function reasonOfEnd({ kind, status }: Pick<Operation, 'kind' | 'status'>, posting: Posting): string {
   if (posting === 'capture') return kind
-  return `${kind} ${status === 'canceled' ? 'canceled' : 'failed'}`
+  return kind === 'withdrawal' && status === 'canceled' ? CANCELED_WITHDRAWAL_REASON : `${kind} failed`
 }
 
 /** What ends an operation: the word of its provider, a create that was certainly not sent, or the operator (`not_paid`). */

@@ -185,7 +185,7 @@ describe('a payment from any earlier moment becomes what support and the ledger 
   })
 })
 
-// P19: the ledger keeps the reason of a release.
+// P19.13. The words are stored in ledgers: never change them here.
 test.each([
   ['withdrawal canceled', 'canceled', 6034],
   ['withdrawal failed', 'error', 6044],

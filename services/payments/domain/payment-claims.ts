@@ -3,7 +3,7 @@ import { endOperation } from './apply-provider-update.ts'
 import { winChargeback } from './chargeback.ts'
 import { addLateLookup } from './end-without-report.ts'
 import { applyHoldDecision } from './hold-decision.ts'
-import { operationOf, reasonOfEnd } from './operation.ts'
+import { CANCELED_WITHDRAWAL_REASON, operationOf } from './operation.ts'
 import {
   addEffect,
   isAdmitted,
@@ -184,10 +184,10 @@ function adoptEnd(
     const booked: Payment = is_asking ? { ...payment, restored: 'booked' } : payment
     return endOperation(booked, operation, 'success', { at })
   }
-  const is_canceled = reason === reasonOfEnd({ kind: operation.kind, status: 'canceled' }, posting)
-  const failed = is_canceled
-    ? endOperation(payment, operation, 'canceled', { at, error_code: 6034 })
-    : endOperation(payment, operation, 'not_paid', { at, error_code: 6044 })
+  const failed =
+    reason === CANCELED_WITHDRAWAL_REASON
+      ? endOperation(payment, operation, 'canceled', { at, error_code: 6034 })
+      : endOperation(payment, operation, 'not_paid', { at, error_code: 6044 })
   return addLateLookup(failed, refund_id, at)
 }
 

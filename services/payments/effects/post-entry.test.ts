@@ -56,7 +56,7 @@ test('the anomaly of a refused capture names the refund', async () => {
   ])
 })
 
-// P19: a restore of an ordered backup reads it.
+// P19.13. A restore reads the words of earlier releases: never change them here.
 test.each([
   ['canceled', 'withdrawal canceled'],
   ['error', 'withdrawal failed'],
