@@ -56,11 +56,11 @@ export interface CollectionSpec {
   /**
    * Set where the bodies of documents can be moved to files (docs/operators/archive.md). `keeps` names the fields that stay in the
    * database besides the key: what is indexed, and what must be known while the files are away. `withArchive` shows whole documents.
-   * `assertProved` gets what stays of a document, before its body is read, and throws if it was altered.
+   * `verifyStub` gets what stays of a document, before its body is read, and throws if it was altered.
    */
   readonly archive?: {
     readonly keeps: readonly string[]
-    assertProved?(stub: object): void
+    verifyStub?(stub: object): void
   }
   /** Keeps a connection for the writes and the reads by key of the collection, so that heartbeats do not wait for other calls. */
   readonly is_urgent?: true

@@ -102,7 +102,7 @@ export const TEST_MUTATIONS: readonly TestMutation[] = [
   {
     name: 'stubs are not verified while the archive cannot be read',
     file: 'services/balances/verification/verify-shard.ts',
-    search: 'gap === undefined || (await proveGap(deps, progress, state, gap))',
+    search: 'gap === undefined || (await verifyGap(deps, progress, state, gap))',
     replace: 'gap === undefined || !(await Promise.resolve(deps.signal.aborted))',
     tests: ['services/balances/ledger.forged-stubs.test.ts'],
   },

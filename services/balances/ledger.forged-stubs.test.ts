@@ -109,7 +109,7 @@ test.each<[string, bigint, () => Promise<PlaceOf> | PlaceOf]>([
   expect(await archive.archive()).toBe(0)
 })
 
-test('verify reports each batch that is not as it was written, and proves the batches behind it', async () => {
+test('verify reports each batch that is not as it was written, and verifies the batches behind it', async () => {
   const ledger = begin()
   for (const id of ['e', 'f', 'g', 'h', 'i']) await ledger.submit('test', credit(id, 1n))
   await ledger.stop()
@@ -129,7 +129,7 @@ test('verify reports each batch that is not as it was written, and proves the ba
   expect(await problemsOfVerify()).toEqual([
     expect.stringContaining(`shard ${SHARD}, batch 2: shard ${SHARD}: batch 2 was not signed`),
     expect.stringContaining(`shard ${SHARD}, batch 4: shard ${SHARD}: batch 4 was not signed`),
-    `shard ${SHARD}, batch 6: all batches up to 7 are missing`,
+    `shard ${SHARD}, batch 6: batches 6 to 7 are missing`,
     expect.stringContaining('batch 9 does not continue the hash chain'),
   ])
 })

@@ -123,16 +123,16 @@ async function problemsOfShard(store: LedgerStore, shard: number): Promise<reado
   } catch (error) {
     if (!isOfBatch(error)) throw error
     report(state.head().seq + 1n, error.message)
-    await proveStored(journal, shard, { after: state.head(), end_seq }, report)
+    await verifyStored(journal, shard, { after: state.head(), end_seq }, report)
   }
   return problems
 }
 
 /**
- * Proves what is stored after the last batch that was replayed: the signatures, and the hash chain between batches that can be read. The
- * first of these batches is not reported again. Without it no balance can be computed, so the entries are not checked.
+ * Verifies what is stored after the last batch that was replayed: the signatures, and the hash chain between batches that can be read.
+ * The first of these batches is not reported again. Without it no balance can be computed, so the entries are not checked.
  */
-async function proveStored(
+async function verifyStored(
   journal: LedgerStore['journal'],
   shard: number,
   { after, end_seq }: { readonly after: JournalHead; readonly end_seq: bigint },
@@ -141,15 +141,17 @@ async function proveStored(
   const reportLater: ReportProblem = (seq, description) => {
     if (seq > after.seq + 1n) report(seq, description)
   }
+  const reportMissing = (first: bigint, last: bigint): void =>
+    reportLater(first, first === last ? 'the batch is missing' : `batches ${first} to ${last} are missing`)
   // Absent after a batch that is missing or cannot be read.
   let head: JournalHead | undefined = after
   let next_seq = after.seq + 1n
   while (next_seq <= end_seq) {
-    const listed = await journal.listProofs(shard, next_seq, VERIFIED_BATCHES_PER_READ)
-    if (listed.length === 0) return reportLater(next_seq, `all batches up to ${end_seq} are missing`)
+    const listed = await journal.listVerified(shard, next_seq, VERIFIED_BATCHES_PER_READ)
+    if (listed.length === 0) return reportMissing(next_seq, end_seq)
     for (const { seq, batch, problem } of listed) {
       if (seq > next_seq) {
-        reportLater(next_seq, `all batches up to ${seq - 1n} are missing`)
+        reportMissing(next_seq, seq - 1n)
         head = undefined
       }
       if (problem !== undefined) reportLater(seq, problem)

@@ -16,7 +16,7 @@ export async function readWhole<D extends object>(
   page_began_ms?: number,
 ): Promise<D> {
   if (!isStub(stored)) return stored
-  spec.archive.assertProved?.(stored)
+  spec.archive.verifyStub?.(stored)
   // The body is what was taken out of a `D`.
   return wholeOf(stored, await reader.readBody(spec, stored, page_began_ms)) as D
 }

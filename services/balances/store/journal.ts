@@ -57,8 +57,8 @@ export interface JournalDocument extends Batch {
   readonly signature: string
 }
 
-/** A batch as it is stored, or why it is not proved. */
-export type BatchProof = { readonly seq: bigint } & (
+/** A batch as it is stored, or why it is not verified. */
+export type BatchVerification = { readonly seq: bigint } & (
   | { readonly batch: JournalDocument; readonly problem?: undefined }
   | { readonly batch?: undefined; readonly problem: string }
 )
@@ -112,7 +112,7 @@ export async function openJournal(
   signer: Signer,
   { written, read_max }: BatchFormats = BATCH_FORMATS,
 ) {
-  const { collection, listStored, batchOf, proved, proofOf } = await openDocuments(store, signer, read_max)
+  const { collection, listStored, batchOf, verify, tryVerify } = await openDocuments(store, signer, read_max)
   const lastSequence = async (shard: number): Promise<bigint> => {
     const options = { limit: 1, reverse: true, without_body: true }
     const [last] = await collection.find('key', { equals: [shard] }, options)
@@ -123,9 +123,9 @@ export async function openJournal(
     const [first] = await collection.find('by_time', { equals: [shard], from: instant }, options)
     if (first === undefined) return undefined
     // Times never go back. So when this batch and the one before it have their true times, no altered time hides a batch.
-    const { seq } = proved(first)
+    const { seq } = verify(first)
     const before = await collection.get({ shard, seq: seq - 1n }, { without_body: true })
-    if (before) proved(before)
+    if (before) verify(before)
     return seq
   }
   return {
@@ -145,7 +145,7 @@ export async function openJournal(
     /** The hash of the batch at a position, by a linearizable read. The hash of an archived batch is known without the archive. */
     async getHash(shard: number, seq: bigint): Promise<string | undefined> {
       const document = await collection.get({ shard, seq }, { linearizable: true, without_body: true })
-      return document && proved(document).hash
+      return document && verify(document).hash
     },
     /** Reads at most `limit` batches in order, starting with `seq`. */
     async listBatches(shard: number, seq: bigint, limit: number): Promise<Batch[]> {
@@ -153,10 +153,10 @@ export async function openJournal(
     },
     /** At most `limit` batches in order, as they are stored, starting with `seq`. */
     listDocuments: async (shard: number, seq: bigint, limit: number): Promise<Stored<JournalDocument>[]> =>
-      (await listStored(shard, seq, limit)).map(proved),
+      (await listStored(shard, seq, limit)).map(verify),
     /** The same, with the `problem` of each document that is not as it was written, or of a newer format, in place of its batch. */
-    listProofs: async (shard: number, seq: bigint, limit: number): Promise<BatchProof[]> =>
-      (await listStored(shard, seq, limit)).map(proofOf),
+    listVerified: async (shard: number, seq: bigint, limit: number): Promise<BatchVerification[]> =>
+      (await listStored(shard, seq, limit)).map(tryVerify),
     /** The `seq` of the last batch, 0 when there is none. */
     lastSequence,
     /** The batches that contain an entry with this id: at most one, unless the store lost its unique index. */
@@ -204,13 +204,13 @@ export async function openJournal(
   }
 }
 
-/** The documents, and what proves them: it throws `CorruptJournal` for a document that neither the ledger nor `archive` wrote. */
+/** The documents, and what verifies them: it throws `CorruptJournal` for a document that neither the ledger nor `archive` wrote. */
 async function openDocuments(store: Store, signer: Signer, read_max: number) {
-  const assertProved = (stub: object): void => assertSigned(stub as JournalDocument, signer)
+  const verifyStub = (stub: object): void => assertSigned(stub as JournalDocument, signer)
   const batchOf = (document: JournalDocument): Batch => batchFrom(document, signer, read_max)
-  const archive = { ...JOURNAL.archive, assertProved }
+  const archive = { ...JOURNAL.archive, verifyStub }
   /** The document as it is stored: a batch, or a stub without its body. */
-  const proved = <D extends JournalDocument>(document: D): D => {
+  const verify = <D extends JournalDocument>(document: D): D => {
     if (isStub(document)) assertSigned(document, signer)
     else batchOf(document)
     return document
@@ -221,10 +221,10 @@ async function openDocuments(store: Store, signer: Signer, read_max: number) {
     listStored: (shard: number, seq: bigint, limit: number) =>
       collection.find('key', { equals: [shard], from: seq }, { limit, without_body: true }),
     batchOf,
-    proved,
-    proofOf(document: JournalDocument): BatchProof {
+    verify,
+    tryVerify(document: JournalDocument): BatchVerification {
       try {
-        return { seq: document.seq, batch: proved(document) }
+        return { seq: document.seq, batch: verify(document) }
       } catch (error) {
         if (!(error instanceof CorruptJournal || error instanceof NewerBatchFormat)) throw error
         return { seq: document.seq, problem: error.message }

@@ -67,8 +67,8 @@ export async function verifyShard(
   let doubted_seq: bigint | undefined
   for (;;) {
     try {
-      const is_proved = gap === undefined || (await proveGap(deps, progress, state, gap))
-      if (gap && is_proved) {
+      const is_verified = gap === undefined || (await verifyGap(deps, progress, state, gap))
+      if (gap && is_verified) {
         const later = await loadTwice(deps, { ...begun, resume_point: gap.later_point })
         if (later.problem) await stopAt(later.problem)
         if (later.resume_point === undefined) break
@@ -78,7 +78,7 @@ export async function verifyShard(
         gap = undefined
       }
       if (
-        is_proved &&
+        is_verified &&
         (await verifyJournal(deps, verification, progress, { state, check, end_seq, report }))
       ) {
         const has_gap = progress.hasProblem('archive')
@@ -214,7 +214,7 @@ async function verifyJournal(
 /** The batches that a verification leaves out because the archive cannot be read. */
 type Gap = ReturnType<typeof createGap>
 
-/** The gap after a state, up to a resume point of an earlier verification, else to the end. Its head is the last batch that is proved. */
+/** The gap after a state, up to a later resume point, else to the end. Its head is the last batch that is verified. */
 function createGap(state: ShardState, later_point: ResumePoint | undefined, end_seq: bigint) {
   let head = state.head()
   return {
@@ -230,10 +230,10 @@ function createGap(state: ShardState, later_point: ResumePoint | undefined, end_
 }
 
 /**
- * Proves the batches of a gap as they are stored, by their signatures and the hash chain: a command whose id is not in its stub would be
- * decided again. Returns `false` when it ended early.
+ * Verifies the batches of a gap as they are stored, by their signatures and the hash chain: a command whose id is not in its stub would
+ * be decided again. Returns `false` when it ended early.
  */
-async function proveGap(
+async function verifyGap(
   { store: { journal }, pace, signal }: ShardVerificationDeps,
   progress: ShardProgress,
   state: ShardState,
