@@ -8,13 +8,13 @@ const { runSeeds, seedsFrom } = await import('./run-seeds.ts')
 const { faultKind } = await import('./faults/plan.ts')
 
 /**
- * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace] [--profile]
- * [--with KIND] [--files] [--restored] [--backoffice] [--full-balance] [--paused]`: simulates the whole system under faults. Without
- * `--from` the first seed is new; `--failed` simulates the seeds that failed before, the last N of them. `--minutes` ends the run after that
- * time. `--small` makes each simulation short. `--twice` runs each seed twice and compares the traces. `--stop` ends the run at the first violation. `--trace` prints
- * every event. `--profile` prints whose code used the processor. `--with KIND` leaves out the seeds without that kind of faults;
- * several may be given. `--files` leaves out the seeds without files, `--restored` the seeds without a restore, `--backoffice` the
- * seeds without a back office, `--full-balance` the seeds without one, `--paused` the seeds in which no days pass.
+ * `npm run simulate -- --seeds N [--from S] [--minutes M] [--failed] [--small] [--twice] [--stop] [--trace] [--profile] [--with KIND]
+ * [--files] [--restored] [--backoffice] [--full-balance] [--paused]`: simulates the whole system under faults. Without `--from` the
+ * first seed is new; `--failed` simulates the seeds that failed before, the last N of them. `--minutes` ends the run after that time.
+ * `--small` makes each simulation short. `--twice` runs each seed twice and compares the traces. `--stop` ends the run at the first
+ * violation. `--trace` prints every event. `--profile` prints whose code used the processor. `--with KIND` leaves out the seeds without
+ * that kind of faults; several may be given. `--files` leaves out the seeds without files, `--restored` the seeds without a restore,
+ * `--backoffice` the seeds without a back office, `--full-balance` the seeds without one, `--paused` the seeds in which no days pass.
  */
 const { values } = parseArgs({
   options: {

@@ -27,7 +27,8 @@ const STUCK_MAX = 100
 
 /**
  * The most documents that the process which counts them reads of each lane: enough for all pods of an autoscaler. Due work of the lanes
- * `money` and `event` is counted, because more processes run it sooner. Calls of providers are not, because a provider that hangs would start processes that cannot help.
+ * `money` and `event` is counted, because more processes run it sooner. Calls of providers are not, because a provider that hangs
+ * would start processes that cannot help.
  */
 const READ_MAX: Readonly<Record<Lane, number>> = { money: 1_000, independent: 1, external: 1, event: 1_000 }
 

@@ -161,7 +161,8 @@ export type ShardProgress = ReturnType<typeof createShardProgress>
 /**
  * Keeps the progress of a shard that was begun, from a resume point that can be trusted. `stored_version` is the version of
  * the stored document, `undefined` without one. With `has_lost_end` the later point stays, for the next verification to find the
- * same. Resume points are saved as often as checkpoints, because they cost and save the same. Every write names the version before it: a process that lost its lease writes nothing more.
+ * same. Resume points are saved as often as checkpoints, because they cost and save the same. Every write names the version before
+ * it: a process that lost its lease writes nothing more.
  */
 export function createShardProgress(
   verifications: Verifications,

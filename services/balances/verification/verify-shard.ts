@@ -42,7 +42,8 @@ const bad_readings = counter(
  * (B4). A verification from the first batch replaces a wrong checkpoint, and ends a stop if it finds nothing in the journal. What is not
  * as it was written in two readings stops the shard. From an archived batch that cannot be read to the resume point of an earlier
  * verification, only what is stored is verified, and the shard ends incomplete. It ends early when this process stops or another
- * verification was started, without another write if another process has the lease. Throws `NewerBatchFormat`.
+ * verification was started, without another write if another process has the lease. Throws `NewerBatchFormat` at a batch of
+ * a newer release.
  */
 export async function verifyShard(
   deps: ShardVerificationDeps,
