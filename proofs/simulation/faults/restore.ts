@@ -5,6 +5,7 @@ import { createArchiveReader } from '#lib/store/archive/archive-reader.ts'
 import { withArchive } from '#lib/store/archive/archived-collections.ts'
 import { ADOPTING_ROLES, adoptLaterFacts } from '../../../operations/backup/adopt-later-facts.ts'
 import { unmetRequirements } from '../../../operations/requirements.ts'
+import { actIds } from '../invariants/acts.ts'
 import { documentsOf } from '../invariants/judge.ts'
 import { entriesOf } from '../invariants/ledger.ts'
 import type { RenewableWatch } from '../invariants/watch.ts'
@@ -27,6 +28,8 @@ interface Backup {
   /** What answers had shown before it began: ids, and how many secrets of each credential. */
   readonly shown: ReadonlySet<string>
   readonly secrets: ReadonlyMap<SimulatedCredential, number>
+  /** The acts and approvals of the operator that had ended. */
+  readonly ended_acts: ReadonlySet<string>
 }
 
 /**
@@ -42,6 +45,7 @@ async function takeBackup(
   const choices = world.choicesOf('backup')
   const pause_ms = kind === 'ordered' ? choices.pick([10, 100, 400]) : 0
   const shown = new Set(shownIds(history))
+  const ended_acts = new Set(actIds(world.databases, 'ended'))
   const credentials = merchants.flatMap((merchant) => merchant.credentials)
   const secrets = new Map(credentials.map((credential) => [credential, credential.secrets.length]))
   world.trace.add(`an ${kind} backup begins`)
@@ -60,7 +64,7 @@ async function takeBackup(
   await sleep(choices.between(0, BYTES_AFTER_MAX_MS))
   const blobs = new Map(world.databases.get('attachments')?.blobs)
   world.trace.add('the backup is complete')
-  return { kind, contents, blobs, shown, secrets }
+  return { kind, contents, blobs, shown, secrets, ended_acts }
 }
 
 /** How long after the documents the bytes of uploads are copied. */
@@ -191,7 +195,11 @@ function* shownIds({ payments, support, files, created }: History): Iterable<str
  * What was answered after the backup is unknown to the restored system, so that merchants and the operator forget it too. What was answered
  * before the backup began is in it (R10.1): yields what is not.
  */
-function* forget({ databases }: World, { shown, secrets }: Backup, history: History): Iterable<string> {
+function* forget(
+  { databases }: World,
+  { shown, secrets, ended_acts }: Backup,
+  history: History,
+): Iterable<string> {
   const stored = new Set<string>()
   for (const [role, collections] of ANSWERED)
     for (const collection of collections)
@@ -205,6 +213,7 @@ function* forget({ databases }: World, { shown, secrets }: Backup, history: Hist
     if (h_id === undefined || !stored.has(h_id))
       history.files.set(key, { merchant_id, purpose, number, content })
   for (const [credential, count] of secrets) credential.secrets.length = count
+  for (const id of actIds(databases, 'all')) if (!ended_acts.has(id)) history.late_acts.add(id)
 }
 
 /**

@@ -154,12 +154,20 @@ function adjustmentsOf(evidence: Evidence): readonly JournalEntry[] {
   )
 }
 
+/** The ids of all acts and approvals, or of those that have ended: the act has an outcome, the approval was executed. */
+export function* actIds(databases: Evidence['databases'], which: 'all' | 'ended'): Iterable<string> {
+  for (const { intent, outcome } of actsOf(databases))
+    if (which === 'all' || outcome !== undefined) yield intent.audit_id
+  for (const { approval_id, status } of approvalsOf(databases))
+    if (which === 'all' || status === 'executed') yield approval_id
+}
+
 /**
- * Whether an owner has lost an act that the back office knows: an ordered backup reads the back office after all owners
+ * Whether an owner may lack an act that the back office knows: an ordered backup reads the back office after all owners
  * (docs/operators/backup.md).
  */
-function isLostAct({ kind, history }: Evidence, audit_id = ''): boolean {
-  return kind === 'ordered' && history.lost_acts.has(audit_id)
+function isLate({ kind, history }: Evidence, id: string): boolean {
+  return kind === 'ordered' && history.late_acts.has(id)
 }
 
 /** Each adjustment has an entry that says so, and each entry that says so has its adjustment. */
@@ -172,14 +180,14 @@ export const adjustmentsAreAudited: Invariant = function* (evidence) {
   for (const { intent } of done) {
     const { rpc, request = '{}', approval_id = '', audit_id } = intent
     const { operationId, currency, refundId } = JSON.parse(request)
-    if (isLostAct(evidence, audit_id)) continue
+    const is_late = isLate(evidence, audit_id)
     if (rpc === ADJUST && [HELD_CURRENCY, FREE_CURRENCY].includes(currency)) {
       operations.add(operationId)
-      if (!entries.some((entry) => isOfOperation(entry, operationId)))
+      if (!is_late && !entries.some((entry) => isOfOperation(entry, operationId)))
         yield `the act ${audit_id} says that ${operationId} was done, and the ledger does not have it`
     }
     if (rpc === APPROVE) operations.add(approvals.get(approval_id)?.operation_id ?? '')
-    if (rpc === APPROVE_REFUND && refundStatus(databases, refundId) === 'pending')
+    if (rpc === APPROVE_REFUND && !is_late && refundStatus(databases, refundId) === 'pending')
       yield `the act ${audit_id} says that the refund ${refundId} was approved, and it is pending`
   }
   for (const entry of entries)
@@ -191,8 +199,8 @@ export const adjustmentsAreAudited: Invariant = function* (evidence) {
 export const approvalsAreExecuted: Invariant = function* (evidence) {
   const entries = adjustmentsOf(evidence)
   for (const approval of approvalsOf(evidence.databases)) {
-    const { approval_id, status, rpc, operation_id = '', amount, error_code, audit_id } = approval
-    if (isLostAct(evidence, audit_id)) continue
+    const { approval_id, status, rpc, operation_id = '', amount, error_code } = approval
+    if (isLate(evidence, approval_id)) continue
     if (status === 'approved') yield `the approval ${approval_id} of ${rpc} was never executed`
     if (status === 'executed' && error_code === 0 && !isCarriedOut(evidence.databases, approval))
       yield `the approval ${approval_id} of ${rpc} says that it was executed, and its owner does not have it`

@@ -97,7 +97,6 @@ export function createRenewableWatch(history: History): RenewableWatch {
     },
     renew(databases) {
       before_restore.push(...watch.problems)
-      const acts = [...history.acts]
       history.acts.clear()
       history.forgotten_acts.clear()
       const renewed = createWatch(history, sent, true)
@@ -110,7 +109,6 @@ export function createRenewableWatch(history: History): RenewableWatch {
               { key: keyText(layout, after), before: undefined, after },
               undefined,
             )
-      for (const id of acts) if (!history.acts.has(id)) history.lost_acts.add(id)
       // What a watch says about a document that begins in the middle of its life.
       renewed.problems.length = 0
       watch = renewed

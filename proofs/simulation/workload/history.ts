@@ -110,8 +110,8 @@ export interface History {
   /** The acts of the operator that owners have kept, and those that a document no longer has. */
   readonly acts: Set<string>
   readonly forgotten_acts: Set<string>
-  /** The acts that owners had kept before a restore and do not have after it. */
-  readonly lost_acts: Set<string>
+  /** The acts and approvals of a restored back office that had not ended before the backup began: their owners may have lost them. */
+  readonly late_acts: Set<string>
   /** What contradicts something that a merchant was shown before. */
   readonly problems: string[]
   /** The deposits whose success a callback has announced. */
@@ -145,7 +145,7 @@ export function createHistory(): History {
     replayed: new Set(),
     acts: new Set(),
     forgotten_acts: new Set(),
-    lost_acts: new Set(),
+    late_acts: new Set(),
     problems: [],
     announce: (record) => void announced.add(record),
     creditedOf(merchant_id) {
