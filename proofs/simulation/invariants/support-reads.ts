@@ -31,14 +31,16 @@ export async function* supportReadsAgree(
         yield `${merchant_id} has ${kind}s ${stored} within ${JSON.stringify(params)}, and its summary shows ${JSON.stringify(outcome)}`
     }
   }
-  const stored = new Set(
-    documentsOf<{ readonly refund_id: string }>(evidence.databases, 'support', 'refunds').map(
-      ({ refund_id }) => refund_id,
-    ),
+  const refunds = documentsOf<{ readonly refund_id: string; readonly c_id: string }>(
+    evidence.databases,
+    'support',
+    'refunds',
   )
+  const stored = new Set(refunds.map(({ refund_id, c_id }) => `${refund_id} ${c_id}`))
   const accepted = [...history.refunds.values()].filter(
-    // One that was requested after a backup is unknown after the restore.
-    ({ merchant_id: owner, h_id = '' }) => owner === merchant_id && stored.has(h_id),
+    // After a restore, one that was requested after the backup is unknown, or is known from the ledger only: that has no c_id of
+    // it, so that it has its own id instead (docs/operators/backup.md).
+    ({ merchant_id: owner, h_id, c_id }) => owner === merchant_id && stored.has(`${h_id} ${c_id}`),
   )
   for (const record of accepted.slice(-REPETITIONS_MAX)) {
     const { c_id, h_id } = record
