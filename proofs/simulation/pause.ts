@@ -3,6 +3,7 @@ import { type ArchiveTask, startArchive } from './faults/archive-work.ts'
 import { rollOut } from './faults/operator-work.ts'
 import type { Plan } from './faults/plan.ts'
 import { verifySystem } from './faults/restore.ts'
+import { isOpenRefund } from './invariants/end-watch.ts'
 import { documentsOf, paymentsOf } from './invariants/judge.ts'
 import { batchesOf } from './invariants/ledger.ts'
 import type { Watch } from './invariants/watch.ts'
@@ -114,7 +115,8 @@ interface Erasable {
 function unerased(world: World, before: Date): readonly string[] {
   return paymentsOf(world).flatMap((payment) => {
     const { environment, erased_at, updated_at } = payment as typeof payment & Erasable
-    const has_ended = payment.effects.length === 0 && updated_at < before
+    const is_open = payment.effects.length > 0 || payment.refunds?.some(({ state }) => isOpenRefund(state))
+    const has_ended = !is_open && updated_at < before
     return environment === 'production' && has_ended && erased_at === undefined
       ? [`the person of ${payment.payment_id} is not erased`]
       : []

@@ -20,12 +20,16 @@ interface EndingDocument {
 }
 
 const FINAL = ['success', 'error', 'declined', 'canceled', 'partially_refunded', 'refunded']
-const OPEN_REFUNDS = ['pending', 'approving', 'approved']
+
+/** Whether a refund of a payment may still be paid. */
+export function isOpenRefund(state: string): boolean {
+  return ['pending', 'approving', 'approved'].includes(state)
+}
 
 /** Whether a document has ended, by its collection (O25). What is not listed here is never deleted. */
 const HAS_ENDED: Readonly<Record<string, (document: EndingDocument) => boolean>> = {
   'payments.payments': ({ status = '', refunds = [] }) =>
-    FINAL.includes(status) && refunds.every(({ state }) => !OPEN_REFUNDS.includes(state)),
+    FINAL.includes(status) && !refunds.some(({ state }) => isOpenRefund(state)),
   'payments.anomalies': ({ resolution }) => resolution !== undefined,
   'payments.withdrawal_refusals': () => true,
   'support.tickets': ({ status = '' }) => ['resolved', 'closed'].includes(status),

@@ -16,12 +16,17 @@ const UNPAID = 0.03
 
 /**
  * A merchant that requests refunds of its deposits and comments on them, an operator that decides about them, and a bank
- * that demands chargebacks. Several of them act on one payment at the same time, and each mutation is sent again and again.
+ * that demands chargebacks. Several of them act on one payment at the same time, and each mutation is sent again and again. The ids
+ * of its operations follow from the numbers of the rounds.
  */
-export async function runRefundDesk(deps: SupportDeps, merchant: SimulatedMerchant): Promise<void> {
+export async function runRefundDesk(
+  deps: SupportDeps,
+  merchant: SimulatedMerchant,
+  first_round = 0,
+): Promise<void> {
   const { choices, isOpen } = deps
   let payment: PaymentRecord | undefined
-  for (let round = 0; isOpen(); round += 1) {
+  for (let round = first_round; isOpen(); round += 1) {
     if (payment === undefined || choices.chance(1 / ROUNDS_PER_PAYMENT))
       payment = choosePayment(deps, merchant)
     const chosen = payment
