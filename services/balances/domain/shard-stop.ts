@@ -15,6 +15,8 @@ export interface ShardStop {
   readonly ended_by?: 'verification' | 'operator' | undefined
   /** When a whole verification found nothing after the operator had resumed the shard: the same finding is a new one then. */
   readonly mended_at?: Date | undefined
+  /** The verification that found nothing then. After a crash it goes on as if the finding was still accepted. */
+  readonly mended_by?: string | undefined
   /** Why the operator resumed the shard. */
   readonly reason?: string | undefined
   /** The last operations by which the operator resumed the shard: a repetition must not end a later stop. */
@@ -53,6 +55,7 @@ export function stopFor(current: ShardStop | undefined, found: FoundAlteration):
     ended_at: undefined,
     ended_by: undefined,
     mended_at: undefined,
+    mended_by: undefined,
     reason: undefined,
   }
   return { ...kept, ...found, stopped_since: found.found_at, operation_ids: current?.operation_ids ?? [] }
@@ -63,6 +66,11 @@ export function isAccepted({ stopped_since, ended_by, mended_at }: ShardStop): b
   return stopped_since === undefined && ended_by === 'operator' && mended_at === undefined
 }
 
+/** Whether this verification may go on without the batch of the stop: the operator accepted that, and no other one has mended it. */
+export function isAcceptedFor(stop: ShardStop, verification_id: string): boolean {
+  return isAccepted(stop) || (stop.mended_by === verification_id && stop.stopped_since === undefined)
+}
+
 /** The stop after another verification read the whole shard from its first batch without a problem; `undefined`: nothing changes. */
 export function endedByVerification(
   current: ShardStop | undefined,
@@ -70,7 +78,7 @@ export function endedByVerification(
 ): ShardStop | undefined {
   if (current === undefined || current.verification_id === verification_id) return undefined
   if (began_at < current.found_at) return undefined
-  if (isAccepted(current)) return { ...current, mended_at: at }
+  if (isAccepted(current)) return { ...current, mended_at: at, mended_by: verification_id }
   if (current.stopped_since === undefined) return undefined
   return { ...current, stopped_since: undefined, ended_at: at, ended_by: 'verification' }
 }

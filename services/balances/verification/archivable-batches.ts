@@ -40,10 +40,7 @@ async function lastArchivable(store: LedgerStore, shard: number, kept_whole: big
   const last_seq = await store.journal.lastSequence(shard)
   if (last_seq <= kept_whole) return 0n
   const verified = await store.verifications.getShard(shard)
-  const { resume_point } = await loadResumePoint(store, {
-    shard,
-    resume_point: verified?.resume_point,
-  })
+  const { resume_point } = verified ? await loadResumePoint(store, verified) : {}
   const checkpoint = await readCheckpoint(store, shard)
   if (resume_point === undefined || checkpoint?.status !== 'sound') return 0n
   const bounds = [resume_point.snapshot.seq - 1n, sequenceOf(checkpoint) - 1n, last_seq - kept_whole]

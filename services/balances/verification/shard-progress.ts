@@ -3,7 +3,7 @@ import { log } from '#lib/telemetry/log.ts'
 import { loadSnapshot, saveParts } from '../checkpoints/stored-snapshot.ts'
 import { CorruptJournal } from '../domain/hash-chain.ts'
 import { createShardState, type ShardState } from '../domain/shard-state.ts'
-import { isAccepted } from '../domain/shard-stop.ts'
+import { isAcceptedFor } from '../domain/shard-stop.ts'
 import {
   addProblem,
   type LedgerProblem,
@@ -99,7 +99,7 @@ type BatchAtPoint =
 
 async function batchAt(
   { journal, stops }: Pick<LedgerStore, 'journal' | 'stops'>,
-  shard: number,
+  { shard, verification_id }: Pick<ShardVerificationDocument, 'shard' | 'verification_id'>,
   { snapshot: { seq, hash } }: ResumePoint,
 ): Promise<BatchAtPoint> {
   const stored = await journal.getHash(shard, seq).catch((error: unknown) => {
@@ -111,19 +111,21 @@ async function batchAt(
   if (stored instanceof CorruptJournal) return lost(stored.message)
   if (stored === undefined) return lost(`batch ${seq} was verified earlier and is missing`)
   const stop = await stops.get(shard)
-  if (stop?.seq === seq && isAccepted(stop)) return { state: 'given_up' }
+  if (stop?.seq === seq && isAcceptedFor(stop, verification_id)) return { state: 'given_up' }
   return lost(`batch ${seq} is not the one that was verified earlier`)
 }
 
 /**
- * The problem that the journal has lost a batch which an earlier verification has verified: it ends before, or was written anew from
- * before. `undefined` if it has not. It stays until the batch is back, or another one is there and the operator has given it up (B4.9).
+ * The problem that the journal has lost a batch which an earlier verification has verified: it ends before that batch, or has another
+ * one at its sequence. `undefined` if it has not. It stays until the batch is back, or another one is there and the operator has given it
+ * up (B4.9).
  */
-export async function problemOfEnd(
+export async function problemOfLostBatch(
   store: Pick<LedgerStore, 'journal' | 'stops'>,
-  { shard, later_point }: Pick<ShardVerificationDocument, 'shard' | 'later_point'>,
+  begun: Pick<ShardVerificationDocument, 'shard' | 'verification_id' | 'later_point'>,
 ): Promise<Problem | undefined> {
-  const batch = later_point && (await batchAt(store, shard, later_point))
+  const { later_point } = begun
+  const batch = later_point && (await batchAt(store, begun, later_point))
   return batch?.state === 'lost' ? batch.problem : undefined
 }
 
@@ -134,11 +136,12 @@ export async function problemOfEnd(
  */
 export async function loadResumePoint(
   store: Pick<LedgerStore, 'journal' | 'stops' | 'verifications'>,
-  { shard, resume_point }: Pick<ShardVerificationDocument, 'shard' | 'resume_point'>,
+  begun: Pick<ShardVerificationDocument, 'shard' | 'verification_id' | 'resume_point'>,
 ): Promise<ResumedState> {
+  const { shard, resume_point } = begun
   const state = createShardState({ shard })
   if (resume_point === undefined) return { state }
-  const batch = await batchAt(store, shard, resume_point)
+  const batch = await batchAt(store, begun, resume_point)
   if (batch.state === 'lost') return { state, problem: batch.problem }
   if (batch.state === 'given_up') return { state }
   const { journal, verifications } = store
@@ -160,7 +163,7 @@ export type ShardProgress = ReturnType<typeof createShardProgress>
 
 /**
  * Keeps the progress of a shard that was begun, from a resume point that can be trusted. `stored_version` is the version of
- * the stored document, `undefined` without one. With `has_lost_end` the later point stays, for the next verification to find the
+ * the stored document, `undefined` without one. With `has_lost_batch` the later point stays, for the next verification to find the
  * same. Resume points are saved as often as checkpoints, because they cost and save the same. Every write names the version before
  * it: a process that lost its lease writes nothing more.
  */
@@ -168,7 +171,7 @@ export function createShardProgress(
   verifications: Verifications,
   begun: ShardVerificationDocument,
   stored_version: number | undefined,
-  from: { readonly resume_point?: ResumePoint | undefined; readonly has_lost_end: boolean },
+  from: { readonly resume_point?: ResumePoint | undefined; readonly has_lost_batch: boolean },
 ) {
   const { shard, verification_id, lease } = begun
   let version = stored_version
@@ -204,7 +207,7 @@ export function createShardProgress(
       problems: found.problems,
       has_more_problems: found.has_more_problems,
       resume_point,
-      later_point: from.has_lost_end ? begun.later_point : pointBeyond(begun, sequenceAt(resume_point)),
+      later_point: from.has_lost_batch ? begun.later_point : pointBeyond(begun, sequenceAt(resume_point)),
       lease: keeps_lease && lease ? newLease(lease.holder) : undefined,
       verified_until: status === 'done' ? begun.updated_at : begun.verified_until,
       updated_at: now(),

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { shardOf } from '../domain/shard.ts'
 import { openFixture } from '../ledger.fixture.ts'
+import type { LedgerStore } from '../store/ledger-store.ts'
 import { resumeShard } from '../use-cases/resume-shard.ts'
 import { journalOf, verifyLedger, withBatches, writeJournal } from './verification.fixture.ts'
 
@@ -43,6 +44,34 @@ test('a journal that was cut off and has grown again is found each time, until i
   await resumeShard(store.stops, SHARD, { seq, verification_id, operation_id: 'op', reason: 'compared' })
   expect(await verifyLedger(other)).toEqual({ entries: 35n, problems: [] })
   expect(await verifyLedger(other, false)).toEqual({ entries: 35n, problems: [] })
+})
+
+// B4.5, B4.9
+test('a verification that is killed after it has ended the stop of a given up batch does not stop the shard again', async () => {
+  await using fixture = await openFixture()
+  const { store } = fixture
+  await writeJournal(store, 30)
+  await verifyLedger(store)
+  const other = withBatches(store, journalOf(30, '1000', 2n))
+  await verifyLedger(other)
+  const { seq = 0n, verification_id = '' } = (await store.stops.get(SHARD)) ?? {}
+  await resumeShard(store.stops, SHARD, { seq, verification_id, operation_id: 'op', reason: 'compared' })
+  let is_killed = false
+  const dying: LedgerStore = {
+    ...other,
+    verifications: {
+      ...other.verifications,
+      async putShard(shard, version) {
+        if (shard.status !== 'done' || shard.shard !== SHARD || is_killed)
+          return other.verifications.putShard(shard, version)
+        is_killed = true
+        throw new Error('the process is killed')
+      },
+    },
+  }
+  expect(await verifyLedger(dying)).toEqual({ entries: 30n, problems: [] })
+  expect(is_killed).toBe(true)
+  expect(await store.stops.listStopped()).toEqual([])
 })
 
 // B4.5

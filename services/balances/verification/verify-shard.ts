@@ -16,7 +16,7 @@ import {
   createShardProgress,
   loadResumePoint,
   pointBeyond,
-  problemOfEnd,
+  problemOfLostBatch,
   type ShardProgress,
 } from './shard-progress.ts'
 
@@ -53,8 +53,8 @@ export async function verifyShard(
 ): Promise<void> {
   const { journal, verifications } = deps.store
   const { shard, end_seq } = begun
-  const { problem, has_lost_end, ...loaded } = await loadTwice(deps, begun)
-  const progress = createShardProgress(verifications, begun, stored_version, { ...loaded, has_lost_end })
+  const { problem, has_lost_batch, ...loaded } = await loadTwice(deps, begun)
+  const progress = createShardProgress(verifications, begun, stored_version, { ...loaded, has_lost_batch })
   const report = reportTo(progress, shard)
   const stopAt = async ({ seq, description }: Pick<LedgerProblem, 'seq' | 'description'>): Promise<void> => {
     report('journal')(seq, description)
@@ -85,7 +85,7 @@ export async function verifyShard(
         const has_gap = progress.hasProblem('archive')
         // Before the shard is done: after a crash in between, the same verification reads it again and ends the stop.
         if (!has_gap && !progress.hasProblem('journal')) await endStop(deps, verification, begun)
-        await progress.end(state, has_gap || has_lost_end ? 'stopped' : 'done')
+        await progress.end(state, has_gap || has_lost_batch ? 'stopped' : 'done')
       } else if (deps.signal.aborted) await progress.end(state, 'running')
       return
     } catch (error) {
@@ -118,11 +118,11 @@ async function loadTwice(deps: ShardVerificationDeps, at: ShardVerificationDocum
   return await load(deps.store, at)
 }
 
-/** Loads the resume point. A journal that has lost its end is a problem whether the point can be used or not. */
+/** Loads the resume point. A lost batch is a problem whether the point can be used or not. */
 async function load(store: LedgerStore, at: ShardVerificationDocument) {
-  const problem = await problemOfEnd(store, at)
+  const problem = await problemOfLostBatch(store, at)
   const loaded = await loadResumePoint(store, at)
-  return { ...loaded, problem: problem ?? loaded.problem, has_lost_end: problem !== undefined }
+  return { ...loaded, problem: problem ?? loaded.problem, has_lost_batch: problem !== undefined }
 }
 
 async function awaitSecondReading(
