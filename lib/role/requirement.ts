@@ -35,7 +35,7 @@ export type Claim =
       readonly posting: ClaimedPosting
       /** The code with which the ledger refused the hold of a refund. It moved nothing, and its id is used. */
       readonly refused_code?: ErrorCode | undefined
-      /** What the role of the payment gave as the reason of the entry. */
+      /** The reason of the entry: a restore tells a canceled withdrawal from a failed one by it (P19.13). */
       readonly reason?: string | undefined
       readonly amount: bigint
       readonly currency: string

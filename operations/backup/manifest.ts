@@ -70,6 +70,7 @@ export async function writeManifest(
     await handle.close()
   }
   const path = join(directory, MANIFEST_FILE)
+  // Before the rename, so that a failure after it deletes the file too.
   onCreated?.(path)
   await rename(draft, path)
   await syncDirectory(directory)

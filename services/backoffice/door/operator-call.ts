@@ -28,7 +28,7 @@ export type Act = (
 
 /**
  * Runs before the call of the owner: returns the result of `send`, or throws if the call needs a second person first (O5). The call of
- * an approval is sent with metadata that names it. A proposal is stored with the metadata of its act.
+ * an approval is sent with metadata that names it. A proposal is stored with the id of its act in the audit trail.
  */
 export type SecondPerson = (
   call: OperatorCall,

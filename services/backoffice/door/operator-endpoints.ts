@@ -135,14 +135,16 @@ function createForwarder(
     const run = async (beginSending: BeginSending): Promise<Message> => {
       checkForm(rpc, principal, given)
       if (reason === 'malformed') throw wrongReason()
-      const request = rpc.is_booking ? await checkedBooking(given, callOwner) : given
+      const request = rpc.is_booking ? await resolveBooking(given, callOwner) : given
       const sealToken = page_tokens?.open(request, principal.principal_id)
-      const callUnary = (of_approval: Readonly<Record<string, string>> = {}): Promise<Message> =>
-        callOwner(method, request, {
-          headers: { ...beginSending(), ...of_approval, [PRINCIPAL_HEADER]: principal.principal_id },
+      const callUnary = (of_approval: Readonly<Record<string, string>> = {}): Promise<Message> => {
+        const of_act = beginSending()
+        return callOwner(method, request, {
+          headers: { ...of_act, ...of_approval, [PRINCIPAL_HEADER]: principal.principal_id },
           // An act goes on when its caller has gone, so that its outcome becomes known.
           ...(is_act ? {} : { signal: context.signal }),
         })
+      }
       const send = isUnary(method) ? callUnary : () => openStream(rpc, request, context, streams)
       const answer = await (merchant_id === undefined
         ? secondPerson({ ...call, request }, send, beginSending)
@@ -161,7 +163,7 @@ function createForwarder(
  * environment, whose timeline would not show it. Returns the request, in which a payment that was named by its `h_id` has the id of its
  * entries. A payment that is not known may be in the ledger all the same (O18).
  */
-async function checkedBooking(request: Message, callOwner: CallOwner): Promise<Message> {
+async function resolveBooking(request: Message, callOwner: CallOwner): Promise<Message> {
   await callOwner(MerchantService.method.getMerchant, { merchantId: idOf(request, 'merchantId') })
   const paymentId = idOf(request, 'paymentId')
   const payment = paymentId === '' ? undefined : await findPayment(paymentId, callOwner)

@@ -38,6 +38,7 @@ def wait_after(error: MultihubError, tries: int, began_s: float, settings: Setti
     wanted_s = error.retry_after_s if isinstance(error, RefusalError) else 0.0
     if not can_repeat or tries >= settings.tries_max or wanted_s > settings.wait_max_s:
         return None
+    # 2 ** 30 is beyond every wait_max_s, and 2 ** 1024 would not fit into a float.
     backoff_s = min(settings.wait_s * 2 ** min(tries - 1, 30), settings.wait_max_s)
     # Clients that failed together must not come back together.
     wait_s = max(wanted_s, backoff_s * random.uniform(0.5, 1.0))
