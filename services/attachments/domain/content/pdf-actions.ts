@@ -51,8 +51,8 @@ export function checkActions(text: string, streams: readonly ObjectStream[]): Re
   const seen = new Set<string>()
   const waiting = starts.map((start) => ({ ...start, can_be_destination: true }))
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const value = valueAt(next.text, next.at)
-    left_bytes -= value?.length ?? 0
+    const { value, stop } = valueAt(next.text, next.at)
+    left_bytes -= stop - next.at
     if (value === undefined || left_bytes < 0) return 'malformed'
     const plain = withoutTexts(value).trimStart()
     if (plain.startsWith('[') && next.can_be_destination) continue

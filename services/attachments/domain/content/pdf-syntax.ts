@@ -45,40 +45,50 @@ function skipWhiteSpace(text: string, from: number): number {
   return at
 }
 
-/**
- * Where the dictionary or array that begins at `from`, or within which `from` is (`is_open`), ends, and whether it belongs to a stream.
- * Returns `undefined` when it has no end or is too deep, and when its brackets do not match: readers then differ in what belongs to it.
- */
-export function readDictionary(
-  text: string,
-  from: number,
-  is_open = false,
-): { readonly end: number; readonly is_stream: boolean } | undefined {
+/** A dictionary or an array that was read, whether or not its end is clear. */
+export interface ReadDictionary {
+  /** `undefined` when it has no end or is too deep, and when its brackets do not match: readers then differ in what belongs to it. */
+  readonly end: number | undefined
+  readonly is_stream: boolean
+  /** Where the reading stopped, in any case: the work. It can be behind the end, because a comment can be before the stream. */
+  readonly stop: number
+}
+
+/** Reads the dictionary or array that begins at `from`, or within which `from` is (`is_open`). */
+export function readDictionary(text: string, from: number, is_open = false): ReadDictionary {
   const open = is_open ? ['<<'] : []
   let at = from
   for (;;) {
     MARK.lastIndex = at
     const mark = MARK.exec(text)
-    if (mark === null) return undefined
+    if (mark === null) return unclearAt(text.length)
     const [token] = mark
     at = endOfToken(text, mark.index, token)
-    if ((token === '<<' || token === '[') && open.push(token) > DEPTH_MAX) return undefined
-    if (token === ']' && open.pop() !== '[') return undefined
-    if (token === ']' && open.length === 0) return { end: at, is_stream: false }
+    if ((token === '<<' || token === '[') && open.push(token) > DEPTH_MAX) return unclearAt(at)
+    if (token === ']' && open.pop() !== '[') return unclearAt(at)
+    if (token === ']' && open.length === 0) return { end: at, is_stream: false, stop: at }
     if (token === '>>') {
-      if (open.pop() !== '<<') return undefined
-      const is_stream = text.startsWith('stream', skipSpace(text, at))
-      if (open.length === 0) return { end: at, is_stream }
+      if (open.pop() !== '<<') return unclearAt(at)
+      const stop = skipSpace(text, at)
+      const is_stream = text.startsWith('stream', stop)
+      if (open.length === 0) return { end: at, is_stream, stop }
       // Some readers skip a bracket that is out of place. For them this is the end of the outer dictionary.
-      if (is_stream) return undefined
+      if (is_stream) return unclearAt(stop)
     }
   }
 }
 
+function unclearAt(stop: number): ReadDictionary {
+  return { end: undefined, is_stream: false, stop }
+}
+
 /** The keyword that begins an object, or ends one. */
 const OBJECT = /obj(?=[\0\t\n\f\r ()<>[\]{}/%])/g
-/** What is before the keyword that begins an object. Compressed data have the keyword by chance, but hardly with this too. */
-const BEFORE_OBJECT = /[\d\0\t\n\f\r ]/
+/**
+ * The keyword behind a number that is behind white space or a comment, or behind those. Compressed data have the keyword by chance, but
+ * hardly with this too. A digit alone would not do: of files with 8 MB of ASCII85, 15% have one before the keyword.
+ */
+const NUMBERED_OBJECT = /(?<=[\0\t\n\f\r ][-+.\deE]*)obj/y
 
 /** An object as far as it is a dictionary. One of another kind has no length. */
 export interface PdfObject {
@@ -94,20 +104,23 @@ export interface PdfObject {
 export function readObjects(text: string): readonly PdfObject[] | undefined {
   const found: PdfObject[] = []
   let previous_end = 0
-  // Each byte is read about once. Only in a forged file do the comments behind objects hide other objects again and again.
+  // Each byte is read about once. Only in a forged file are other objects, again and again, in the comments behind objects.
   let left_bytes = 2 * text.length
   for (const { index } of text.matchAll(OBJECT)) {
     const begin = skipSpace(text, index + 'obj'.length)
     left_bytes -= begin - index
     if (left_bytes < 0) return undefined
     if (text.startsWith('<<', begin)) {
-      const dictionary = index < previous_end ? undefined : readDictionary(text, begin)
-      if (dictionary === undefined) return undefined
-      previous_end = dictionary.end
-      found.push({ begin, ...dictionary })
-    } else if (BEFORE_OBJECT.test(text.charAt(index - 1))) {
-      found.push({ begin, end: begin, is_stream: false })
+      if (index < previous_end) return undefined
+      const { end, is_stream, stop } = readDictionary(text, begin)
+      if (end === undefined) return undefined
+      previous_end = end
+      left_bytes -= stop - begin
+      found.push({ begin, end, is_stream })
+      continue
     }
+    NUMBERED_OBJECT.lastIndex = index
+    if (NUMBERED_OBJECT.test(text)) found.push({ begin, end: begin, is_stream: false })
   }
   return found
 }
@@ -115,21 +128,25 @@ export function readObjects(text: string): readonly PdfObject[] | undefined {
 const TOKEN = /[-+.\w]*/y
 
 /**
- * The value behind a key, with the space before it: a dictionary, an array, or three words, such as a reference. Returns
- * `undefined` when its end is unclear.
+ * The value behind a key, with the space before it: a dictionary, an array, or three words, such as a reference. It is `undefined` when
+ * its end is unclear. `stop` is where the reading stopped.
  */
-export function valueAt(text: string, from: number): string | undefined {
+export function valueAt(
+  text: string,
+  from: number,
+): { readonly value: string | undefined; readonly stop: number } {
   let end = skipSpace(text, from)
   if (text.startsWith('<<', end) || text[end] === '[') {
     const dictionary = readDictionary(text, end)
-    return dictionary && text.slice(from, dictionary.end)
+    const value = dictionary.end === undefined ? undefined : text.slice(from, dictionary.end)
+    return { value, stop: dictionary.stop }
   }
   for (let token = 0; token < 3; token += 1) {
     TOKEN.lastIndex = end
     TOKEN.test(text)
     end = skipSpace(text, TOKEN.lastIndex)
   }
-  return text.slice(from, end)
+  return { value: text.slice(from, end), stop: end }
 }
 
 /** A value without its comments and texts, so that only names, numbers, keywords and brackets are left. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import { describe, expect, test } from '@jest/globals'
 import { checkContent } from './check-content.ts'
@@ -176,6 +177,10 @@ describe('a PDF', () => {
       '<</First 6 0 R/Filter/LZWDecode%\r>>\nstream\n>>\nendstream',
     ],
     [
+      'has an outline and many objects with comments behind them',
+      `<</First 12 0 R>>\nendobj\n${'5 0 obj<<>>%'.repeat(1_000)}`,
+    ],
+    [
       'has an outline and many objects that begin in comments',
       `<</First 12 0 R>>\nendobj\n${'5 0 obj%'.repeat(1_000)}`,
     ],
@@ -230,8 +235,29 @@ describe('a PDF', () => {
       'bytes of a stream',
       '<</Length 9>>stream\n/F<0>1]2>3\nendstream\nendobj\n8 0 obj<</Length 0>>stream\nendstream',
     ],
+    ['bytes of a stream behind a keyword', '<</Length 9>>stream\nx5obj(\n/F<0>1]\nendstream'],
+    ['many keys in the bytes of a stream', `<<>>stream\n${'/F('.repeat(1_000)}\nendstream`],
     ['a text with brackets', '<</Title(/F(a)])>>'],
   ])('may have what looks like a file: %s', (_what, object) => {
+    expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBeUndefined()
+  })
+
+  // Random data of this length have about 40 such keys in ASCII85, and about 18 as text.
+  const random = createHash('shake256', { outputLength: 8_000_000 }).update('PDF').digest()
+  const charactersOf = (first: string, count: number): string =>
+    Buffer.from(random.map((byte) => first.charCodeAt(0) + (byte % count))).toString('latin1')
+  test.each([
+    ['in ASCII85', '/Filter/ASCII85Decode', () => charactersOf('!', 85).replace(/.{76}/g, '$&\n'), '~>'],
+    ['in hexadecimal', '/Filter/ASCIIHexDecode', () => random.toString('hex', 0, 4_000_000), '>'],
+    [
+      'as text',
+      '',
+      () => charactersOf(' ', 95).replace(/.{1,76}/g, (line) => `(${line.replace(/[()\\]/g, '\\$&')}) Tj\n`),
+      '',
+    ],
+  ])('may have 8 MB of random data %s', (_how, filter, dataOf, end) => {
+    const data = dataOf() + end
+    const object = `<</Length ${data.length}${filter}>>\nstream\n${data}\nendstream`
     expect(checkContent(pdf('<</Type/Page>>', object), 'application/pdf')).toBeUndefined()
   })
 
@@ -271,6 +297,8 @@ describe('a PDF', () => {
   test.each<[string, number, number, (count: number) => string]>([
     ['actions that run by themselves', 100_000, 100_001, (count) => '/AA[]'.repeat(count - 1)],
     ['objects', 499_990, 500_001, (count) => '1 0 obj '.repeat(count)],
+    ['comments behind dictionaries with a file', 10, 1_000, (count) => `<<${'/F()>>%'.repeat(count)}`],
+    ['comments behind actions', 3, 1_000, (count) => '/AA<<>>%'.repeat(count)],
     ['bytes in actions within others', 2, 100, (count) => '/AA<<'.repeat(count) + '>>'.repeat(count)],
     ['digits behind comments', 3, 10, (count) => `${'1%'.repeat(count)}\n${'0'.repeat(100_000)}`],
   ])('may have a link, and is refused with too many %s', (_what, few, many, textOf) => {

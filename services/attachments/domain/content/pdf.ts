@@ -36,7 +36,11 @@ const ENCRYPTED = new RegExp(namePattern('Encrypt'))
 
 /** A key whose value can be a file. In annotations it has a number, and the resources of a page may have this name. */
 const FILE = new RegExp(`${namePattern('F')}${SPACE}*(?:[(<%]|${REFERENCE})`, 'g')
-/** Compressed data have such a key by chance, about twice in 10 MiB. Only a forged file has so many that it would be read ten times. */
+/**
+ * Data have such a key by chance: compressed ones about twice in 10 MiB, and ASCII85, which has 85 characters, 3 times in 85^3 bytes, which
+ * is 51 times in 10 MiB. Most of these are read for some hundred bytes, up to a bracket that does not match; but a text or a comment
+ * can be far longer. When the file would be read more than ten times, the keys that are left count as unclear, and none is read.
+ */
 const READS_MAX = 10
 
 /**
@@ -60,18 +64,21 @@ function checkExternalStreams(text: string): RejectionReason | undefined {
   const unclear: number[] = []
   let left_bytes = READS_MAX * text.length
   for (const { index } of text.matchAll(FILE)) {
-    const dictionary = readDictionary(text, index + 1, true)
-    if (dictionary?.is_stream) return 'active_content'
-    if (dictionary === undefined) unclear.push(index)
-    left_bytes -= (dictionary?.end ?? text.length) - index
-    if (left_bytes < 0) return 'malformed'
+    if (left_bytes < 0) {
+      unclear.push(index)
+      continue
+    }
+    const { end, is_stream, stop } = readDictionary(text, index + 1, true)
+    if (is_stream) return 'active_content'
+    if (end === undefined) unclear.push(index)
+    left_bytes -= stop - index
   }
   return areKeysOfNoStream(text, unclear) ? undefined : 'malformed'
 }
 
 /**
- * Whether none of these keys, from which no end of a dictionary can be read, is in the dictionary of a stream. Compressed data have such
- * keys by chance. A key behind the dictionary of a stream is in its data, and one in another dictionary is in a text of it. Where the
+ * Whether none of these keys, from which no end of a dictionary was read, is in the dictionary of a stream. Compressed data have such
+ * keys by chance. A key behind the dictionary of a stream is in its data, and one in another dictionary belongs to no stream. Where the
  * next `endstream` is says nothing: it can be in a text too.
  */
 function areKeysOfNoStream(text: string, keys: readonly number[]): boolean {
