@@ -40,6 +40,8 @@ describe('a PDF', () => {
     ['a file behind a comment', '<</EF%a comment\r <</F 2 0 R>>>>'],
     ['a file behind a comment with another name', '<</EF%/EF \n2 0 R>>'],
     ['a reference to a file with a comment in it', '<</EF 2%\n0 R>>'],
+    ['a reference to a file with comments around its number', '<</EF%\n2%\n0 R>>'],
+    ['a reference to a file behind two comments', '<</EF%\n%\n2 0 R>>'],
     ['a file behind a comment of 10 MiB', `<</EF%${'x'.repeat(10 * 1024 * 1024)}\n2 0 R>>`],
     ['a file behind a comment of 1,000 characters', `<</EF%${'x'.repeat(1_000)}\n2 0 R>>`],
     ['a file behind a comment of 999 characters', `<</EF%${'x'.repeat(999)}\n2 0 R>>`],
@@ -236,6 +238,7 @@ describe('a PDF', () => {
       '<</Length 9>>stream\n/F<0>1]2>3\nendstream\nendobj\n8 0 obj<</Length 0>>stream\nendstream',
     ],
     ['bytes of a stream behind a keyword', '<</Length 9>>stream\nx5obj(\n/F<0>1]\nendstream'],
+    ['a comment before a number in the bytes of a stream', '<<>>stream\n/EF%a\n8!b/FS%c\n-d\nendstream'],
     ['many keys in the bytes of a stream', `<<>>stream\n${'/F('.repeat(1_000)}\nendstream`],
     ['a text with brackets', '<</Title(/F(a)])>>'],
   ])('may have what looks like a file: %s', (_what, object) => {

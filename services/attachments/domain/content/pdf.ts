@@ -12,7 +12,7 @@ const REFERENCE = String.raw`[-+.\d]+(?:%|${SPACE}+[-+.\d%])`
 /** One character of a comment, up to what can be the next name with such a value: so no byte is read often. */
 const COMMENT_CHARACTER = String.raw`(?:(?!/[EFR#])[^\r\n])`
 /** A comment before a value. A comment that is longer than in any real file counts too, because its end is not looked for. */
-const COMMENT = `%(?:${COMMENT_CHARACTER}{0,1000}(?:/[EFR#]|[\\r\\n]${SPACE}*(?:<<|[-+.\\d%]))|${COMMENT_CHARACTER}{1000})`
+const COMMENT = `%(?:${COMMENT_CHARACTER}{0,1000}(?:/[EFR#]|[\\r\\n]${SPACE}*(?:<<|%|${REFERENCE}))|${COMMENT_CHARACTER}{1000})`
 
 /** Names of objects that run code, start programs, contain other files, or reach outside: to files, URLs and media. */
 const ACTIVE = new RegExp(
