@@ -211,7 +211,7 @@ test('a refused field is named in its form, and a creation whose answer is lost 
   let calls = 0
   await page.route('**/*EndpointService/CreateEndpoint', async (route) => {
     calls += 1
-    const response = await route.fetch()
+    const response = await route.fetch({ maxRetries: 2 })
     if (calls === 1) await route.abort()
     else await route.fulfill({ response })
   })

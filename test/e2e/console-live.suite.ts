@@ -280,7 +280,7 @@ async function changeAnswer<O extends DescMessage>(
   output: O,
   change: (answer: MessageShape<O>) => void,
 ): Promise<void> {
-  const response = await route.fetch()
+  const response = await route.fetch({ maxRetries: 2 })
   const answer = fromBinary(output, await response.body())
   change(answer)
   const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = response.headers()

@@ -58,7 +58,7 @@ export function settlementSuite(test: DeclareTest, fixture: () => SettlementFixt
     let calls = 0
     await page.route('**/*BalanceService/Settle', async (route) => {
       calls += 1
-      const response = await route.fetch()
+      const response = await route.fetch({ maxRetries: 2 })
       if (calls === 1) await route.abort()
       else await route.fulfill({ response })
     })
